@@ -1,0 +1,140 @@
+//! A twin: one folder a site, with a manifest `twin.toml`.
+
+use crate::AssetError;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The manifest's file name, whose folder is the twin's root.
+pub const MANIFEST_NAME: &str = "twin.toml";
+
+/// `twin.toml` as written.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TwinManifest {
+    /// Name of the site for people.
+    pub name: String,
+    /// The stage to open, relative to the twin's root.
+    pub stage: String,
+    /// Files outside the twin that its owner makes part of it:
+    /// address below `twin://` to path on disk (relative to the twin's root).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub data: BTreeMap<String, String>,
+    /// What a raster's own file leaves out, by address below `twin://`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub rasters: BTreeMap<String, RasterSettings>,
+    /// A recipe for data that is generated on first use instead of measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub synthetic: Option<toml::Value>,
+}
+
+/// Facts about a raster that its file does not declare. A setting replaces
+/// what the file says, and `terrane inspect` shows that it did.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RasterSettings {
+    /// Metres per stored unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<f64>,
+    /// Metres added after scaling.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<f64>,
+    /// Stored value that means "no data".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodata: Option<f64>,
+    /// CRS, in any form that PROJ reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crs: Option<String>,
+}
+
+/// An open twin: its canonical root and its manifest.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Twin {
+    root: PathBuf,
+    manifest: TwinManifest,
+}
+
+impl Twin {
+    /// Opens the twin in `root`.
+    pub fn open(root: &Path) -> Result<Self, AssetError> {
+        let file = root.join(MANIFEST_NAME);
+        let io = |source| AssetError::Io { path: file.clone(), source };
+        let text = std::fs::read_to_string(&file).map_err(io)?;
+        let manifest = toml::from_str(&text).map_err(|error| AssetError::Manifest {
+            path: file.clone(),
+            line: error.span().map(|span| 1 + text[..span.start.min(text.len())].matches('\n').count() as u32),
+            message: error.message().to_owned(),
+        })?;
+        Ok(Self { root: root.canonicalize().map_err(io)?, manifest })
+    }
+
+    /// The twin around a stage file: the nearest folder above it that holds a
+    /// manifest, if any.
+    pub fn around(stage: &Path) -> Result<Option<Self>, AssetError> {
+        let Ok(stage) = stage.canonicalize() else { return Ok(None) };
+        match stage.ancestors().skip(1).find(|folder| folder.join(MANIFEST_NAME).is_file()) {
+            Some(root) => Self::open(root).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The canonical root folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The manifest.
+    pub fn manifest(&self) -> &TwinManifest {
+        &self.manifest
+    }
+
+    /// Settings for the raster in `file`, if the manifest has some.
+    pub fn raster_settings(&self, file: &Path) -> Option<&RasterSettings> {
+        let same = |address: &String| {
+            self.resolve_address(address).is_ok_and(|known| known == file || known.canonicalize().is_ok_and(|known| known == file))
+        };
+        self.manifest.rasters.iter().find(|(address, _)| same(address)).map(|(_, settings)| settings)
+    }
+
+    /// The file behind an address below `twin://`, whether it exists or not.
+    pub(crate) fn resolve_address(&self, address: &str) -> Result<PathBuf, AssetError> {
+        if let Some(mapped) = self.manifest.data.get(address) {
+            return Ok(self.root.join(mapped));
+        }
+        self.confine(&self.root.join(address), &format!("twin://{address}"))
+    }
+
+    /// Refuses a file outside the root, symbolic links followed. A file that
+    /// the manifest names in `data` is inside by its owner's word.
+    pub(crate) fn confine(&self, file: &Path, authored: &str) -> Result<PathBuf, AssetError> {
+        let escapes = || AssetError::OutsideTwin { authored: authored.to_owned(), root: self.root.clone() };
+        let file = lexically_normal(file);
+        if !file.starts_with(&self.root) {
+            let named = self.manifest.data.values().any(|known| lexically_normal(&self.root.join(known)) == file);
+            return if named { Ok(file) } else { Err(escapes()) };
+        }
+        // The deepest existing ancestor decides: a link in it may lead outside.
+        let existing = file.ancestors().find_map(|ancestor| ancestor.canonicalize().ok());
+        match existing {
+            Some(real) if real.starts_with(&self.root) => Ok(file),
+            _ => Err(escapes()),
+        }
+    }
+}
+
+/// Folds `.` and `..` without asking the disk.
+pub(crate) fn lexically_normal(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            std::path::Component::CurDir => {}
+            std::path::Component::ParentDir => {
+                if !out.pop() {
+                    out.push("..");
+                }
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}
