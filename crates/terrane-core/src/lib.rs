@@ -25,6 +25,7 @@ pub mod key;
 pub mod look;
 pub mod pose;
 pub mod progress;
+mod samples;
 
 pub use diagnostic::{Diagnostic, Place, Severity};
 pub use frame::SiteFrame;
@@ -32,3 +33,4 @@ pub use key::{ContentKey, KeyBuilder};
 pub use look::{ParamValue, ShaderLook};
 pub use pose::Pose;
 pub use progress::{Cancelled, Progress, Quiet};
+pub use samples::Samples;

@@ -81,6 +81,7 @@ fn transform_error(error: gdal::errors::GdalError) -> GeoError {
 impl Crs {
     /// Any definition that PROJ reads: `IAU_2015:30135`, WKT, a PROJ string.
     pub fn parse(definition: &str) -> Result<Self, GeoError> {
+        crate::info::set_up_gdal();
         let bad = |error: gdal::errors::GdalError| GeoError::BadCrs {
             definition: definition.chars().take(120).collect(),
             message: error.to_string(),

@@ -1,10 +1,9 @@
 //! Heights from a raster.
 
 use crate::info::{describe, open, unreadable};
-use crate::resample::{Samples, column_row};
 use crate::{Crs, GeoError, PostGrid, RasterInfo, RasterOverrides};
 use std::path::Path;
-use terrane_core::{ContentKey, Diagnostic, KeyBuilder, Place, Progress};
+use terrane_core::{ContentKey, Diagnostic, KeyBuilder, Place, Progress, Samples};
 
 /// A DEM in memory: heights on a square, north-up grid.
 #[derive(Debug, Clone)]
@@ -156,7 +155,7 @@ pub fn resample_dem(dem: &Dem, crs: &Crs, grid: PostGrid, path: &Path, progress:
         let mut y = vec![grid.northing_m - row as f64 * grid.posting_m; grid.columns];
         crs.transform_to(&dem.crs, &mut x, &mut y)?;
         heights_m.extend(x.iter().zip(&y).map(|(&x, &y)| {
-            let (column, row) = column_row(&dem.grid, x, y);
+            let (column, row) = dem.grid.column_row(x, y);
             source.catmull_rom(column, row).map_or(f32::NAN, |height| height as f32)
         }));
         progress.advance(1);

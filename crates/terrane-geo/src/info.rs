@@ -67,6 +67,11 @@ pub struct PostGrid {
 }
 
 impl PostGrid {
+    /// Fractional column and row of a map point.
+    pub fn column_row(&self, easting_m: f64, northing_m: f64) -> (f64, f64) {
+        ((easting_m - self.easting_m) / self.posting_m, (self.northing_m - northing_m) / self.posting_m)
+    }
+
     /// Easting and northing of the middle of the pixels' extent, metres.
     pub fn centre_m(&self) -> (f64, f64) {
         (

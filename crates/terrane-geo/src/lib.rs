@@ -26,7 +26,6 @@ mod dem;
 mod error;
 mod image;
 mod info;
-mod resample;
 mod write;
 
 pub use crs::{Body, Crs};
@@ -34,5 +33,4 @@ pub use dem::{Dem, read_dem, resample_dem};
 pub use error::GeoError;
 pub use image::{Image, read_image};
 pub use info::{PostGrid, RasterInfo, RasterOverrides, raster_info};
-pub use resample::Samples;
 pub use write::{GeotiffValues, write_geotiff};

@@ -1,11 +1,4 @@
-//! Values between posts.
-
-use crate::PostGrid;
-
-/// Fractional column and row of a map point.
-pub(crate) fn column_row(grid: &PostGrid, easting_m: f64, northing_m: f64) -> (f64, f64) {
-    ((easting_m - grid.easting_m) / grid.posting_m, (grid.northing_m - northing_m) / grid.posting_m)
-}
+//! Values between the posts of a grid with holes.
 
 /// A row-major grid of samples; NaN is a hole.
 #[derive(Debug, Clone, Copy)]
@@ -17,6 +10,9 @@ pub struct Samples<'a> {
     /// `columns * rows` values.
     pub values: &'a [f32],
 }
+
+/// A fraction of a cell this small is rounding, not a place between posts.
+const ON_POST: f64 = 1e-6;
 
 /// Weights of the Catmull-Rom spline for the four samples around a fraction
 /// (Catmull and Rom 1974; Keys 1981, eq. 15 with a = -1/2). They interpolate:
@@ -50,11 +46,16 @@ impl Samples<'_> {
     }
 
     /// Catmull-Rom value where all sixteen posts around hold data, else
-    /// bilinear. At a post it is the post.
+    /// bilinear. Within a millionth of a post it is the post, bit for bit.
     pub fn catmull_rom(&self, column: f64, row: f64) -> Option<f64> {
         if !(column.is_finite() && row.is_finite()) {
             return None;
         }
+        let snap = |place: f64| {
+            let nearest = place.round();
+            if (place - nearest).abs() < ON_POST { nearest } else { place }
+        };
+        let (column, row) = (snap(column), snap(row));
         let (c, r) = (column.floor(), row.floor());
         let (wx, wy) = (catmull_rom_weights(column - c), catmull_rom_weights(row - r));
         let mut sum = 0.0;

@@ -1,0 +1,160 @@
+//! The question asked most: what is the ground here?
+
+use crate::{Surface, TILE_CELLS, TileKey};
+use glam::DVec3;
+use rayon::prelude::*;
+use serde::Serialize;
+
+/// The ground at one place, exact on the drawn triangles of the finest level.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Ground {
+    /// Site y, metres.
+    pub height_m: f64,
+    /// Upward unit normal of the triangle, site frame.
+    pub normal: DVec3,
+    /// Angle between the normal and straight up, radians.
+    pub slope_rad: f64,
+    /// Distance between the posts of the triangle, metres.
+    pub posting_m: f64,
+    /// Index of the DEM that gives the height, finest first.
+    pub dem: usize,
+    /// The leaf tile.
+    pub tile: TileKey,
+}
+
+impl Surface {
+    /// The ground at site x, z (metres). `None` in a hole or outside.
+    pub fn ground_at(&self, x_m: f64, z_m: f64) -> Option<Ground> {
+        let lattice = self.lattice();
+        let (i, j) = ((x_m - lattice.x0_m) / lattice.posting_m, (z_m - lattice.z0_m) / lattice.posting_m);
+        let (tile, u, v) = lattice.leaf_at(i, j)?;
+        let last = f64::from(TILE_CELLS - 1);
+        // A place on an outer border belongs to the last cell, or, where the
+        // border of the data runs along posts, to the cell before it.
+        let candidates = |place: f64| [place.floor().min(last), (place.ceil() - 1.0).clamp(0.0, last)];
+        let cells = candidates(v).into_iter().flat_map(|cv| candidates(u).map(|cu| (cu, cv)));
+        let posting_m = lattice.posting_at_m(tile.level);
+        let (height_m, normal) =
+            cells.into_iter().find_map(|(cu, cv)| self.on_triangle(tile, cu as u32, cv as u32, u - cu, v - cv, posting_m))?;
+        let dem = self.datum_height_m(x_m, z_m).map_or(self.spec().dems.len() - 1, |(_, dem)| dem);
+        Some(Ground { height_m, normal, slope_rad: normal.y.clamp(-1.0, 1.0).acos(), posting_m, dem, tile })
+    }
+
+    /// [`Surface::ground_at`] for many places, on all cores, in order.
+    pub fn ground_at_each(&self, places_xz_m: &[(f64, f64)]) -> Vec<Option<Ground>> {
+        places_xz_m.par_iter().map(|&(x_m, z_m)| self.ground_at(x_m, z_m)).collect()
+    }
+
+    /// Height and normal inside a cell. The diagonal joins (0, 1) and (1, 0):
+    /// the north-west triangle has s + t <= 1.
+    fn on_triangle(&self, tile: TileKey, u: u32, v: u32, s: f64, t: f64, posting_m: f64) -> Option<(f64, DVec3)> {
+        let north_east = self.leaf_post_m(tile, u + 1, v)?;
+        let south_west = self.leaf_post_m(tile, u, v + 1)?;
+        let (height_m, east, south) = if s + t <= 1.0 {
+            let corner = self.leaf_post_m(tile, u, v)?;
+            let (east, south) = (north_east - corner, south_west - corner);
+            (corner + s * east + t * south, east, south)
+        } else {
+            let corner = self.leaf_post_m(tile, u + 1, v + 1)?;
+            let (east, south) = (corner - south_west, corner - north_east);
+            (corner - (1.0 - s) * east - (1.0 - t) * south, east, south)
+        };
+        Some((height_m, DVec3::new(-east, posting_m, -south).normalize()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{DemGrid, Surface, SurfaceSpec};
+    use glam::DVec3;
+
+    fn dem(name: &str, x0_m: f64, posting_m: f64, posts: usize, height: impl Fn(f64, f64) -> f64) -> DemGrid {
+        let place = |k: usize| x0_m + k as f64 * posting_m;
+        let heights = (0..posts * posts).map(|k| height(place(k % posts), place(k / posts)) as f32);
+        DemGrid {
+            name: name.into(),
+            x0_m,
+            z0_m: x0_m,
+            posting_m,
+            columns: posts,
+            rows: posts,
+            heights_m: heights.collect(),
+        }
+    }
+
+    fn flat_world(dems: Vec<DemGrid>) -> Surface {
+        Surface::new(SurfaceSpec { dems, ..SurfaceSpec::default() }).unwrap()
+    }
+
+    #[test]
+    fn the_diagonal_joins_south_west_and_north_east() {
+        // One cell of a saddle: corners 0, 1, 1, 0; on the diagonal it is 1.
+        let mut grid = dem("saddle", 0.0, 1.0, 2, |_, _| 0.0);
+        grid.heights_m = vec![0.0, 1.0, 1.0, 0.0];
+        let surface = flat_world(vec![grid]);
+        assert_eq!(surface.ground_at(0.5, 0.5).unwrap().height_m, 1.0);
+        assert_eq!(surface.ground_at(0.25, 0.25).unwrap().height_m, 0.5);
+        assert_eq!(surface.ground_at(0.75, 0.75).unwrap().height_m, 0.5);
+    }
+
+    #[test]
+    fn a_ramp_has_its_slope_and_normal() {
+        let surface = flat_world(vec![dem("ramp", -20.0, 0.5, 81, |x, _| x)]);
+        let ground = surface.ground_at(3.3, -7.7).unwrap();
+        assert!((ground.height_m - 3.3).abs() < 1e-9);
+        assert!((ground.slope_rad.to_degrees() - 45.0).abs() < 1e-9);
+        assert!((ground.normal - DVec3::new(-1.0, 1.0, 0.0).normalize()).length() < 1e-12);
+    }
+
+    #[test]
+    fn there_is_ground_up_to_the_last_post_and_none_beyond() {
+        let surface = flat_world(vec![dem("flat", 0.0, 1.0, 101, |_, _| 7.0)]);
+        assert!(surface.ground_at(100.0, 100.0).is_some());
+        assert!(surface.ground_at(64.0, 100.0).is_some());
+        assert!(surface.ground_at(100.001, 50.0).is_none());
+        assert!(surface.ground_at(-0.001, 50.0).is_none());
+        assert!(surface.ground_at(f64::NAN, 0.0).is_none());
+    }
+
+    #[test]
+    fn a_fine_dem_wins_and_the_coarse_one_meets_it() {
+        let fine = dem("fine", -32.0, 1.0, 65, |x, z| 10.0 + 0.1 * x - 0.05 * z);
+        let coarse = dem("coarse", -1000.0, 20.0, 101, |_, _| 0.0);
+        let surface = flat_world(vec![coarse, fine]);
+        assert!((surface.ground_at(5.0, 6.0).unwrap().height_m - 10.2).abs() < 1e-6);
+        assert_eq!(surface.ground_at(5.0, 6.0).unwrap().dem, 0);
+        // No cliff at the border, and the coarse heights far away.
+        for step in [0.01, 0.5, 1.0] {
+            let (inside, outside) = (surface.ground_at(32.0 - step, 3.0).unwrap(), surface.ground_at(32.0 + step, 3.0).unwrap());
+            assert!((inside.height_m - outside.height_m).abs() < 0.4 * step + 1e-3, "{step}");
+        }
+        assert_eq!(surface.ground_at(700.0, 0.0).unwrap().height_m, 0.0);
+    }
+
+    #[test]
+    fn the_surface_is_continuous_across_every_leaf_border() {
+        let fine = dem("fine", -32.0, 1.0, 65, |x, z| (0.3 * x).sin() + (0.2 * z).cos());
+        let coarse = dem("coarse", -1000.0, 20.0, 101, |x, z| 3.0 * (0.02 * x).sin() + 2.0 * (0.03 * z).cos());
+        let surface = flat_world(vec![coarse, fine]);
+        let lattice = surface.lattice();
+        for tile in lattice.tiles().into_iter().filter(|tile| !lattice.is_split(*tile)) {
+            let ([x0, _], [z0, z1]) = lattice.tile_bounds_m(tile);
+            for k in 1..40 {
+                let z = z0 + (z1 - z0) * f64::from(k) / 40.0;
+                let (a, b) = (surface.ground_at(x0 - 1e-7, z), surface.ground_at(x0 + 1e-7, z));
+                if let (Some(a), Some(b)) = (a, b) {
+                    assert!((a.height_m - b.height_m).abs() < 1e-5, "{tile:?} at {z}: {} {}", a.height_m, b.height_m);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_body_curves_away_from_the_anchor() {
+        let dems = vec![dem("flat", -20_000.0, 400.0, 101, |_, _| 0.0)];
+        let spec = SurfaceSpec { dems, curvature_radius_m: Some(1_737_400.0), ..SurfaceSpec::default() };
+        let surface = Surface::new(spec).unwrap();
+        assert!((surface.height_m(20_000.0, 0.0).unwrap() + 115.1183).abs() < 1e-3);
+        assert_eq!(surface.height_m(0.0, 0.0), Some(0.0));
+    }
+}

@@ -1,0 +1,223 @@
+//! Which posting the ground has where: a quadtree of square tiles.
+
+use crate::DemGrid;
+use serde::{Deserialize, Serialize};
+
+/// Cells along a tile's side.
+pub const TILE_CELLS: u32 = 64;
+/// Posts along a tile's side; neighbours share their border posts.
+pub const TILE_POSTS: u32 = TILE_CELLS + 1;
+
+/// A tile's place: level 0 is the finest; a tile of level L spans
+/// `TILE_CELLS << L` finest cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct TileKey {
+    /// Level, 0 is the finest.
+    pub level: u8,
+    /// Tiles of this level east of the lattice's corner.
+    pub x: u32,
+    /// Tiles of this level south of the lattice's corner.
+    pub z: u32,
+}
+
+impl TileKey {
+    /// The four tiles of the next finer level, north-west first, row by row.
+    /// A tile of level 0 has none.
+    pub fn children(self) -> Option<[Self; 4]> {
+        let level = self.level.checked_sub(1)?;
+        let child = |dx, dz| Self { level, x: 2 * self.x + dx, z: 2 * self.z + dz };
+        Some([child(0, 0), child(1, 0), child(0, 1), child(1, 1)])
+    }
+
+    /// The tile of the next coarser level around this one.
+    pub fn parent(self) -> Self {
+        Self { level: self.level + 1, x: self.x / 2, z: self.z / 2 }
+    }
+
+    /// The tile of the same level beside this one, if its place is not
+    /// negative.
+    pub fn neighbour(self, dx: i32, dz: i32) -> Option<Self> {
+        Some(Self { level: self.level, x: self.x.checked_add_signed(dx)?, z: self.z.checked_add_signed(dz)? })
+    }
+
+    /// Finest cells between the lattice's corner and this tile's corner.
+    pub fn first_post(self) -> (u64, u64) {
+        let span = u64::from(TILE_CELLS) << self.level;
+        (u64::from(self.x) * span, u64::from(self.z) * span)
+    }
+}
+
+/// The grid of posts under a surface. The lattice of level L is every 2^L-th
+/// post of the finest, in both directions, from the north-west corner.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Lattice {
+    /// Site x of the corner post, metres.
+    pub x0_m: f64,
+    /// Site z of the corner post, metres.
+    pub z0_m: f64,
+    /// Distance between the finest posts, metres.
+    pub posting_m: f64,
+    /// The level of the single root tile.
+    pub root_level: u8,
+    extents: Vec<Extent>,
+}
+
+/// A DEM's rectangle in finest cells from the corner, and the level whose
+/// posting serves it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Extent {
+    x: [f64; 2],
+    z: [f64; 2],
+    level: u8,
+}
+
+impl Extent {
+    fn meets(&self, x: [f64; 2], z: [f64; 2]) -> bool {
+        self.x[0] < x[1] && self.x[1] > x[0] && self.z[0] < z[1] && self.z[1] > z[0]
+    }
+}
+
+/// The deepest quadtree that post indices of 32 bits allow.
+const MAX_LEVEL: u32 = 24;
+
+impl Lattice {
+    /// The lattice under some DEMs, the finest first. Its posts are the finest
+    /// DEM's own. `None` when there is no DEM or the spread is absurd.
+    pub fn under(dems: &[DemGrid]) -> Option<Self> {
+        let finest = dems.first()?;
+        let posting_m = finest.posting_m;
+        let west = dems.iter().map(|d| d.x0_m).fold(f64::INFINITY, f64::min);
+        let north = dems.iter().map(|d| d.z0_m).fold(f64::INFINITY, f64::min);
+        // Whole cells from the finest DEM's corner, so that its posts stay posts.
+        let cells_outward = |distance_m: f64| (distance_m / posting_m - 1e-6).ceil().max(0.0);
+        let x0_m = finest.x0_m - cells_outward(finest.x0_m - west) * posting_m;
+        let z0_m = finest.z0_m - cells_outward(finest.z0_m - north) * posting_m;
+        let extents: Vec<Extent> = dems
+            .iter()
+            .map(|dem| Extent {
+                x: [(dem.x0_m - x0_m) / posting_m, (dem.x1_m() - x0_m) / posting_m],
+                z: [(dem.z0_m - z0_m) / posting_m, (dem.z1_m() - z0_m) / posting_m],
+                level: ((dem.posting_m / posting_m).log2() + 1e-6).floor().clamp(0.0, f64::from(MAX_LEVEL)) as u8,
+            })
+            .collect();
+        let span = extents.iter().flat_map(|e| [e.x[1], e.z[1]]).fold(1.0, f64::max);
+        let root_level = (0..=MAX_LEVEL).find(|level| f64::from(TILE_CELLS << level.min(&25)) >= span - 1e-6)?;
+        Some(Self { x0_m, z0_m, posting_m, root_level: root_level as u8, extents })
+    }
+
+    /// The root tile.
+    pub fn root(&self) -> TileKey {
+        TileKey { level: self.root_level, x: 0, z: 0 }
+    }
+
+    /// Site x and z of a finest post, metres.
+    pub fn post_xz_m(&self, i: u64, j: u64) -> (f64, f64) {
+        (self.x0_m + i as f64 * self.posting_m, self.z0_m + j as f64 * self.posting_m)
+    }
+
+    /// Distance between the posts of a level, metres.
+    pub fn posting_at_m(&self, level: u8) -> f64 {
+        self.posting_m * (1_u64 << level) as f64
+    }
+
+    /// Site x and z of a tile's corners: [west, east], [north, south], metres.
+    pub fn tile_bounds_m(&self, tile: TileKey) -> ([f64; 2], [f64; 2]) {
+        let (i, j) = tile.first_post();
+        let span = u64::from(TILE_CELLS) << tile.level;
+        let ((x0, z0), (x1, z1)) = (self.post_xz_m(i, j), self.post_xz_m(i + span, j + span));
+        ([x0, x1], [z0, z1])
+    }
+
+    fn span(tile: TileKey, margin_tiles: f64) -> ([f64; 2], [f64; 2]) {
+        let (i, j) = tile.first_post();
+        let span = (u64::from(TILE_CELLS) << tile.level) as f64;
+        let side = |first: u64| [first as f64 - margin_tiles * span, first as f64 + (1.0 + margin_tiles) * span];
+        (side(i), side(j))
+    }
+
+    /// True when a DEM reaches into the tile.
+    pub fn has_ground(&self, tile: TileKey) -> bool {
+        let (x, z) = Self::span(tile, 0.0);
+        self.extents.iter().any(|extent| extent.meets(x, z))
+    }
+
+    /// True when the tile or one of its eight neighbours holds data finer than
+    /// its level. Looking at the neighbours too makes the tree restricted:
+    /// leaves that touch differ by at most one level.
+    pub fn is_split(&self, tile: TileKey) -> bool {
+        let (x, z) = Self::span(tile, 1.0);
+        tile.level > 0 && self.extents.iter().any(|extent| extent.level < tile.level && extent.meets(x, z))
+    }
+
+    /// The leaf around a place given in finest cells from the corner, and the
+    /// place inside it in its own cells. `None` outside the lattice or where
+    /// no DEM reaches.
+    pub fn leaf_at(&self, i: f64, j: f64) -> Option<(TileKey, f64, f64)> {
+        let mut tile = self.root();
+        let span = f64::from(TILE_CELLS) * (1_u64 << tile.level) as f64;
+        if !(i >= 0.0 && j >= 0.0 && i <= span && j <= span) {
+            return None;
+        }
+        while self.is_split(tile) {
+            let level = tile.level - 1;
+            let span = f64::from(TILE_CELLS) * (1_u64 << level) as f64;
+            let child = |place: f64, parent: u32| ((place / span) as u32).clamp(2 * parent, 2 * parent + 1);
+            tile = TileKey { level, x: child(i, tile.x), z: child(j, tile.z) };
+        }
+        let (first_i, first_j) = tile.first_post();
+        let stride = (1_u64 << tile.level) as f64;
+        self.has_ground(tile).then_some((tile, (i - first_i as f64) / stride, (j - first_j as f64) / stride))
+    }
+
+    /// Every tile with ground, leaves included, coarse before fine, row by row.
+    pub fn tiles(&self) -> Vec<TileKey> {
+        let mut all = Vec::new();
+        let mut wave = vec![self.root()];
+        while !wave.is_empty() {
+            wave.retain(|tile| self.has_ground(*tile));
+            wave.sort_by_key(|tile| (tile.z, tile.x));
+            all.extend_from_slice(&wave);
+            wave = wave.iter().filter(|tile| self.is_split(**tile)).filter_map(|tile| tile.children()).flatten().collect();
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dem(x0_m: f64, z0_m: f64, posting_m: f64, posts: usize) -> DemGrid {
+        DemGrid { name: "t".into(), x0_m, z0_m, posting_m, columns: posts, rows: posts, heights_m: vec![] }
+    }
+
+    #[test]
+    fn one_dem_fills_its_lattice_at_its_own_posts() {
+        let lattice = Lattice::under(&[dem(-100.0, -50.0, 2.0, 200)]).unwrap();
+        assert_eq!((lattice.x0_m, lattice.z0_m, lattice.root_level), (-100.0, -50.0, 2));
+        let leaves = lattice.tiles().iter().filter(|tile| !lattice.is_split(**tile)).count();
+        assert_eq!(leaves, 16);
+        assert_eq!(lattice.leaf_at(70.5, 3.25), Some((TileKey { level: 0, x: 1, z: 0 }, 6.5, 3.25)));
+    }
+
+    #[test]
+    fn a_fine_dem_in_a_coarse_one_makes_a_restricted_tree() {
+        let lattice = Lattice::under(&[dem(-512.0, -512.0, 1.0, 1025), dem(-10240.0, -10240.0, 20.0, 1025)]).unwrap();
+        let leaves: Vec<_> = lattice.tiles().into_iter().filter(|tile| !lattice.is_split(*tile)).collect();
+        for tile in &leaves {
+            for (dx, dz) in [(1, 0), (0, 1), (-1, 0), (0, -1)] {
+                let (i, j) = tile.first_post();
+                let span = (u64::from(TILE_CELLS) << tile.level) as f64;
+                let (i, j) = (i as f64 + span * (0.5 + f64::from(dx)), j as f64 + span * (0.5 + f64::from(dz)));
+                if let Some((beside, ..)) = lattice.leaf_at(i, j) {
+                    assert!(beside.level <= tile.level + 1, "{tile:?} touches {beside:?}");
+                }
+            }
+        }
+        assert_eq!(leaves.iter().map(|tile| tile.level).max(), Some(4));
+        assert!(leaves.len() < 1500, "{}", leaves.len());
+        // The fine DEM's posts are lattice posts.
+        let corner = (-512.0 - lattice.x0_m) / lattice.posting_m;
+        assert!((corner - corner.round()).abs() < 1e-9);
+    }
+}
