@@ -1,0 +1,67 @@
+//! From radiance to pixel values.
+
+/// What radiance is multiplied by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Exposure {
+    /// Linear value per cd/m2.
+    pub linear_per_cd_m2: f64,
+    /// True when the stage's camera says so, false when it was found from the
+    /// picture.
+    pub is_authored: bool,
+}
+
+/// This share of the pixels that show something is darker than [`WHITE`].
+const BRIGHT_SHARE: f64 = 0.98;
+/// Where automatic exposure puts them.
+const WHITE: f64 = 0.8;
+
+impl Exposure {
+    /// USD's exposure model: value = radiance times 2^stops.
+    pub fn authored(stops: f64) -> Self {
+        Self { linear_per_cd_m2: stops.exp2(), is_authored: true }
+    }
+
+    /// Puts the bright end of what the picture shows near white. Deterministic:
+    /// it reads nothing but the picture.
+    pub fn automatic(radiance: &[[f32; 3]], shows: impl Fn(usize) -> bool) -> Self {
+        let luminance = |[r, g, b]: [f32; 3]| 0.2126 * r + 0.7152 * g + 0.0722 * b;
+        let mut lit: Vec<f32> = radiance
+            .iter()
+            .enumerate()
+            .filter(|(k, _)| shows(*k))
+            .map(|(_, rgb)| luminance(*rgb))
+            .filter(|value| *value > 0.0 && value.is_finite())
+            .collect();
+        if lit.is_empty() {
+            return Self { linear_per_cd_m2: 1.0, is_authored: false };
+        }
+        let index = ((lit.len() - 1) as f64 * BRIGHT_SHARE) as usize;
+        let (_, bright, _) = lit.select_nth_unstable_by(index, f32::total_cmp);
+        Self { linear_per_cd_m2: WHITE / f64::from(*bright), is_authored: false }
+    }
+}
+
+/// The sRGB transfer function (IEC 61966-2-1), clipped to 8 bits.
+pub fn srgb_from_linear(value: f32) -> u8 {
+    let value = value.clamp(0.0, 1.0);
+    let encoded = if value <= 0.003_130_8 { 12.92 * value } else { 1.055 * value.powf(1.0 / 2.4) - 0.055 };
+    (encoded * 255.0).round() as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn automatic_exposure_reads_only_what_shows() {
+        let radiance: Vec<[f32; 3]> = (0..100).map(|k| [k as f32 + 1.0; 3]).collect();
+        let exposure = Exposure::automatic(&radiance, |k| k < 50);
+        assert!((exposure.linear_per_cd_m2 - 0.8 / 49.0).abs() < 1e-6, "{exposure:?}");
+        assert_eq!(Exposure::automatic(&radiance, |_| false).linear_per_cd_m2, 1.0);
+    }
+
+    #[test]
+    fn srgb_ends_and_middle() {
+        assert_eq!([0.0, 0.214_041_14, 1.0, 9.0].map(srgb_from_linear), [0, 128, 255, 255]);
+    }
+}
