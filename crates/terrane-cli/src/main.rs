@@ -1,1 +1,126 @@
-fn main(){}
+//! The `terrane` command: a thin door to [`terrane_site`].
+
+mod args;
+mod print;
+mod progress;
+
+use args::{Cli, Command, QueryKind, TwinCommand};
+use clap::Parser;
+use std::process::ExitCode;
+use terrane_assets::RasterSettings;
+use terrane_core::{Diagnostic, Severity};
+use terrane_site::render::{RenderOptions, render};
+use terrane_site::twin::{NewTwin, new_twin};
+use terrane_site::{Failure, OpenSite, SiteOptions};
+
+fn main() -> ExitCode {
+    terrane_stage::run_reader_child_if_asked();
+    let cli = Cli::parse();
+    let progress = progress::Bar::new(cli.quiet);
+    if let Err(error) = ctrlc::set_handler(progress.canceller()) {
+        eprintln!("warning: Ctrl-C stops at once, without tidying up: {error}");
+    }
+    if let Some(threads) = cli.threads
+        && let Err(error) = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()
+    {
+        eprintln!("warning: --threads has no effect: {error}");
+    }
+    let result = run(&cli, &progress);
+    progress.finish();
+    match result {
+        Ok(code) => code,
+        Err(failure) => {
+            print::to_stderr(&failure.diagnostics);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn open(cli: &Cli, stage: &std::path::Path, progress: &progress::Bar) -> Result<OpenSite, Failure> {
+    let options = SiteOptions {
+        library_override: cli.library.clone(),
+        cache: cli.cache.clone(),
+        time_code: cli.time_code,
+        ..SiteOptions::default()
+    };
+    OpenSite::open(stage, options, progress)
+}
+
+fn run(cli: &Cli, progress: &progress::Bar) -> Result<ExitCode, Failure> {
+    match &cli.command {
+        Command::Twin { command: TwinCommand::New { name, dem, albedo, scale, offset, nodata, crs, copy } } => {
+            let has_parent = name.parent().is_some_and(|parent| parent != std::path::Path::new(""));
+            let folder = if has_parent { name.clone() } else { std::path::Path::new("twins").join(name) };
+            let settings = RasterSettings { scale: *scale, offset: *offset, nodata: *nodata, crs: crs.clone() };
+            let new = NewTwin { folder, dems: dem.clone(), albedo: albedo.clone(), settings, copy: *copy };
+            let report = new_twin(&new, progress)?;
+            progress.finish();
+            print::new_twin(&report);
+        }
+        Command::Inspect { stage, json } => {
+            let site = open(cli, stage, progress)?;
+            let report = terrane_site::inspect::inspect(&site, progress);
+            progress.finish();
+            if *json { print::json(&report) } else { print::inspect(&report) }
+            print::to_stderr(&report.diagnostics);
+            if report.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
+                return Ok(ExitCode::FAILURE);
+            }
+        }
+        Command::Bake { stage, json } => {
+            let site = open(cli, stage, progress)?;
+            let report = terrane_site::bake::bake(&site, progress)?;
+            progress.finish();
+            print::to_stderr(&site.spec.diagnostics);
+            if *json { print::json(&report) } else { print::bake(&report) }
+        }
+        Command::Render { stage, camera, size, output, samples, pixel_error, fit, set, json } => {
+            let site = open(cli, stage, progress)?;
+            let set = set.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+            let options = RenderOptions {
+                size: *size,
+                fit: (*fit).into(),
+                pixel_error: *pixel_error,
+                samples_per_side: *samples,
+                set,
+            };
+            let (reports, diagnostics) = render(&site, camera, output, options, progress)?;
+            progress.finish();
+            print::to_stderr(&site.spec.diagnostics);
+            print::to_stderr(&diagnostics);
+            if *json { print::json(&reports) } else { print::render(&reports) }
+        }
+        Command::Query { stage, kind: QueryKind::Height { x, z }, json } => {
+            let site = open(cli, stage, progress)?;
+            let ground = site.ground(progress)?;
+            let answer = terrane_site::query::query_height(&ground, *x, *z)?;
+            progress.finish();
+            if *json { print::json(&answer) } else { print::height(&answer) }
+        }
+        Command::Bench { stage, size, frames, json } => {
+            let site = open(cli, stage, progress)?;
+            let report = terrane_site::bench::bench(&site, *size, *frames, progress)?;
+            progress.finish();
+            if *json { print::json(&report) } else { print::bench(&report) }
+        }
+        Command::Library { address } => return library(address.as_deref()),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn library(address: Option<&str>) -> Result<ExitCode, Failure> {
+    let files = terrane_assets::library_files();
+    match address {
+        None => files.iter().for_each(|(address, bytes)| println!("{address}  {} bytes", bytes.len())),
+        Some(wanted) => {
+            let file = files.iter().find(|(address, _)| address == wanted);
+            let (_, bytes) = file.ok_or_else(|| {
+                Diagnostic::error("asset-not-in-library", "no such file in the library")
+                    .with_detail(format!("`{wanted}`"))
+                    .with_help("`terrane library` lists what is built in")
+            })?;
+            print!("{}", String::from_utf8_lossy(bytes));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,1 +1,23 @@
-//! .
+//! The open site: a stage, its ground, its materials, and the commands that
+//! work on them. The command line, and every other way in, calls what is here.
+//!
+//! [`OpenSite`] reads a stage; [`inspect()`](inspect::inspect), [`bake()`](bake::bake),
+//! [`query_height`](query::query_height) and [`render()`](render::render) are the
+//! commands on it; [`new_twin`](twin::new_twin) makes a folder for a new site.
+//! Every failure is a [`Failure`]: one or more diagnostics for a person.
+
+pub mod bake;
+pub mod bench;
+mod failure;
+pub mod ground;
+pub mod inspect;
+mod layers;
+pub mod light;
+mod open;
+pub mod query;
+pub mod render;
+mod synthetic;
+pub mod twin;
+
+pub use failure::Failure;
+pub use open::{OpenSite, ReaderMode, SiteOptions};

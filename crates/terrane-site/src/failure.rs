@@ -1,0 +1,75 @@
+//! What every command fails with.
+
+use terrane_core::{Diagnostic, Severity};
+
+/// One or more diagnostics, at least one of them an error.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    /// In the order in which they were found.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (index, diagnostic) in self.diagnostics.iter().enumerate() {
+            if index > 0 {
+                writeln!(f)?;
+            }
+            write!(f, "{diagnostic}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<Diagnostic> for Failure {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self { diagnostics: vec![diagnostic] }
+    }
+}
+
+impl From<Box<Diagnostic>> for Failure {
+    fn from(diagnostic: Box<Diagnostic>) -> Self {
+        (*diagnostic).into()
+    }
+}
+
+/// Errors of the crates below, each with its own message.
+macro_rules! from_errors {
+    ($($error:ty),* $(,)?) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                error.diagnostic().into()
+            }
+        }
+    )*};
+}
+
+from_errors!(
+    terrane_assets::AssetError,
+    terrane_feed::FeedError,
+    terrane_geo::GeoError,
+    terrane_render::RenderError,
+    terrane_stage::StageError,
+);
+
+impl From<terrane_core::Cancelled> for Failure {
+    fn from(_: terrane_core::Cancelled) -> Self {
+        Diagnostic::error("cancelled", "cancelled").into()
+    }
+}
+
+impl From<terrane_tiles::ArchiveError> for Failure {
+    fn from(error: terrane_tiles::ArchiveError) -> Self {
+        Diagnostic::error("archive", "baked data can't be used").with_detail(error.to_string()).into()
+    }
+}
+
+impl Failure {
+    /// `Err` when a list holds an error.
+    pub(crate) fn if_any(diagnostics: &[Diagnostic]) -> Result<(), Self> {
+        let errors: Vec<Diagnostic> = diagnostics.iter().filter(|d| d.severity == Severity::Error).cloned().collect();
+        if errors.is_empty() { Ok(()) } else { Err(Self { diagnostics: errors }) }
+    }
+}

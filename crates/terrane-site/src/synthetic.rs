@@ -1,0 +1,151 @@
+//! Twins described by a recipe: their rasters are made on first use, as real
+//! GeoTIFFs, and are then treated like any others.
+
+use crate::Failure;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use terrane_assets::{AssetRoots, Twin};
+use terrane_core::{ContentKey, Diagnostic, KeyBuilder, Place, Progress};
+use terrane_geo::{Crs, GeotiffValues, PostGrid, write_geotiff};
+use terrane_synth::{GridSpec, Landscape, Recipe};
+
+/// Raised when the same recipe gives other data.
+const RULE_VERSION: u32 = 1;
+
+/// `[synthetic]` of `twin.toml`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Synthetic {
+    /// CRS of the rasters.
+    crs: String,
+    /// Easting of the middle, metres.
+    easting_m: f64,
+    /// Northing of the middle, metres.
+    northing_m: f64,
+    /// Added to every height, metres.
+    base_height_m: f64,
+    /// Half the side of the square that the landscape fills, metres.
+    half_extent_m: f64,
+    /// Rasters to make.
+    rasters: Vec<SyntheticRaster>,
+    /// What the landscape is made of.
+    #[serde(default)]
+    recipe: Recipe,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SyntheticRaster {
+    /// File below the twin's root.
+    file: String,
+    /// `height` or `albedo`.
+    kind: RasterKind,
+    /// Distance between posts, metres.
+    posting_m: f64,
+    /// Posts a side.
+    posts: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum RasterKind {
+    Height,
+    Albedo,
+}
+
+/// More posts a side than this are a slip of the pen.
+const MAX_POSTS: usize = 16_385;
+
+/// Makes the rasters of the open twin's recipe that are not there yet, or that
+/// another recipe made.
+pub(crate) fn ensure_generated(roots: &AssetRoots, progress: &dyn Progress) -> Result<(), Failure> {
+    let Some(twin) = &roots.twin else { return Ok(()) };
+    let Some(table) = &twin.manifest().synthetic else { return Ok(()) };
+    let manifest = twin.root().join(terrane_assets::MANIFEST_NAME);
+    let wrong = |detail: String| {
+        Failure::from(
+            Diagnostic::error("twin-recipe", "twin's recipe can't be used")
+                .with_place(Place::file(manifest.display().to_string()))
+                .with_detail(detail),
+        )
+    };
+    let synthetic: Synthetic = table.clone().try_into().map_err(|error: toml::de::Error| wrong(format!("[synthetic] {}", error.message())))?;
+    synthetic.recipe.validate().map_err(|error| wrong(error.to_string()))?;
+    if let Some(raster) = synthetic.rasters.iter().find(|raster| !(2..=MAX_POSTS).contains(&raster.posts)) {
+        return Err(wrong(format!("{}: posts is {}; it goes from 2 to {MAX_POSTS}", raster.file, raster.posts)));
+    }
+    let crs = Crs::parse(&synthetic.crs)?;
+    let mut landscape = None;
+    for raster in &synthetic.rasters {
+        let key = raster_key(&synthetic, raster);
+        let file = roots.resolve(&format!("twin://{}", raster.file), None)?;
+        let Some(file) = file.as_file() else { continue };
+        let stamp = file.with_extension("key");
+        if file.is_file() && std::fs::read_to_string(&stamp).is_ok_and(|text| text.trim() == key.to_string()) {
+            continue;
+        }
+        if landscape.is_none() {
+            progress.begin("laying craters", 1);
+            landscape = Some(Landscape::new(&synthetic.recipe, synthetic.half_extent_m).map_err(|error| wrong(error.to_string()))?);
+            progress.advance(1);
+        }
+        if let Some(landscape) = &landscape {
+            make(twin, landscape, &synthetic, raster, &crs, file, progress)?;
+            write(&stamp, &format!("{key}\n"))?;
+        }
+    }
+    Ok(())
+}
+
+fn raster_key(synthetic: &Synthetic, raster: &SyntheticRaster) -> ContentKey {
+    let text = serde_json::to_vec(&(&synthetic.crs, &synthetic.recipe, raster)).unwrap_or_default();
+    let place = [synthetic.easting_m, synthetic.northing_m, synthetic.base_height_m, synthetic.half_extent_m];
+    KeyBuilder::new("synthetic", RULE_VERSION).bytes("recipe", &text).numbers("place", &place).finish()
+}
+
+fn make(
+    twin: &Twin,
+    landscape: &Landscape,
+    synthetic: &Synthetic,
+    raster: &SyntheticRaster,
+    crs: &Crs,
+    file: &Path,
+    progress: &dyn Progress,
+) -> Result<(), Failure> {
+    let local = GridSpec::centred(raster.posting_m, raster.posts);
+    let grid = PostGrid {
+        easting_m: synthetic.easting_m + local.x0_m,
+        northing_m: synthetic.northing_m + local.y0_m,
+        posting_m: raster.posting_m,
+        columns: raster.posts,
+        rows: raster.posts,
+    };
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder).map_err(|error| {
+            Diagnostic::error("write-failed", "twin's data can't be written")
+                .with_place(Place::file(twin.root().display().to_string()))
+                .with_detail(error.to_string())
+        })?;
+    }
+    progress.begin(&format!("generating {}", raster.file), raster.posts as u64);
+    match raster.kind {
+        RasterKind::Height => {
+            let mut heights = landscape.heights(&local, progress)?;
+            heights.iter_mut().for_each(|height| *height += synthetic.base_height_m as f32);
+            write_geotiff(file, crs, &grid, GeotiffValues::Float(&heights), true)?;
+        }
+        RasterKind::Albedo => {
+            let albedo = landscape.albedo(&local, progress)?;
+            let bytes: Vec<u8> = albedo.iter().map(|albedo| terrane_feed::srgb_from_linear(*albedo)).collect();
+            write_geotiff(file, crs, &grid, GeotiffValues::Byte(&bytes), true)?;
+        }
+    }
+    Ok(())
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text).map_err(|error| {
+        let place = Place::file(path.display().to_string());
+        Diagnostic::error("write-failed", "twin's data can't be written").with_place(place).with_detail(error.to_string()).into()
+    })
+}
