@@ -42,7 +42,10 @@ pub enum AssetError {
         authored: String,
     },
     /// A `twin://` address, but no twin is open.
-    #[error("`{authored}` is inside a twin, but the stage does not lie in one (no {} in its folder or above)", crate::MANIFEST_NAME)]
+    #[error(
+        "`{authored}` is inside a twin, but the stage does not lie in one (no {} in its folder or above)",
+        crate::MANIFEST_NAME
+    )]
     NoTwin {
         /// The authored address.
         authored: String,
@@ -192,7 +195,9 @@ impl AssetError {
         use terrane_core::{Diagnostic, Place};
         let (code, help) = match self {
             Self::NotInLibrary { .. } => ("asset-not-in-library", "`terrane library` lists what is built in"),
-            Self::NoTwin { .. } => ("asset-no-twin", "make one with `terrane twin new`, or author a path relative to the layer"),
+            Self::NoTwin { .. } => {
+                ("asset-no-twin", "make one with `terrane twin new`, or author a path relative to the layer")
+            }
             Self::OutsideTwin { .. } => {
                 ("asset-outside-twin", "copy the file into the twin, or name it under [data] in twin.toml")
             }
@@ -207,7 +212,9 @@ impl AssetError {
                 let place = line.map_or(place.clone(), |line| place.at(line, None));
                 Diagnostic::error(code, "twin manifest does not parse").with_place(place).with_detail(message.clone())
             }
-            Self::OutsideTwin { .. } => Diagnostic::error(code, "asset path leads out of the twin").with_detail(self.to_string()),
+            Self::OutsideTwin { .. } => {
+                Diagnostic::error(code, "asset path leads out of the twin").with_detail(self.to_string())
+            }
             _ => Diagnostic::error(code, "asset not found").with_detail(self.to_string()),
         };
         diagnostic.with_help(help)

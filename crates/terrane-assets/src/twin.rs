@@ -91,7 +91,8 @@ impl Twin {
     /// Settings for the raster in `file`, if the manifest has some.
     pub fn raster_settings(&self, file: &Path) -> Option<&RasterSettings> {
         let same = |address: &String| {
-            self.resolve_address(address).is_ok_and(|known| known == file || known.canonicalize().is_ok_and(|known| known == file))
+            self.resolve_address(address)
+                .is_ok_and(|known| known == file || known.canonicalize().is_ok_and(|known| known == file))
         };
         self.manifest.rasters.iter().find(|(address, _)| same(address)).map(|(_, settings)| settings)
     }

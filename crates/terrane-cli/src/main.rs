@@ -61,7 +61,11 @@ fn run(cli: &Cli, progress: &progress::Bar) -> Result<ExitCode, Failure> {
             let site = open(cli, stage, progress)?;
             let report = terrane_site::inspect::inspect(&site, progress);
             progress.finish();
-            if *json { print::json(&report) } else { print::inspect(&report) }
+            if *json {
+                print::json(&report)
+            } else {
+                print::inspect(&report)
+            }
             print::to_stderr(&report.diagnostics);
             if report.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
                 return Ok(ExitCode::FAILURE);

@@ -1,7 +1,7 @@
 //! Reports for people.
 
 use serde::Serialize;
-use terrane_core::Diagnostic;
+use terrane_core::{Diagnostic, ParamValue};
 use terrane_site::bake::BakeReport;
 use terrane_site::bench::BenchReport;
 use terrane_site::inspect::InspectReport;
@@ -48,7 +48,10 @@ pub fn bake(report: &BakeReport) {
 pub fn render(reports: &[RenderReport]) {
     for report in reports {
         let share = 100.0 * report.ground_share;
-        println!("{}: {share:.1} % ground, {} tiles, {} triangles", report.camera, report.drawn_tiles, report.triangles);
+        println!(
+            "{}: {share:.1} % ground, {} tiles, {} triangles",
+            report.camera, report.drawn_tiles, report.triangles
+        );
         for file in &report.files {
             println!("  {}", file.display());
         }
@@ -73,13 +76,22 @@ pub fn height(answer: &HeightAnswer) {
 
 pub fn inspect(report: &InspectReport) {
     println!("{}", report.stage.display());
-    println!("  {} prims in {} layers, up axis {}, {} m per unit", report.prim_count, report.layers.len(), report.up_axis, report.meters_per_unit);
+    println!(
+        "  {} prims in {} layers, up axis {}, {} m per unit",
+        report.prim_count,
+        report.layers.len(),
+        report.up_axis,
+        report.meters_per_unit
+    );
     if let Some(ground) = &report.ground {
         let authority = ground.crs_authority.as_ref().map(|code| format!(" ({code})")).unwrap_or_default();
         println!("terrain {}", ground.terrain);
         println!("  body       {}; map frame {}{authority}", ground.body, ground.crs);
         if let Some(radius) = ground.curvature_radius_m {
-            println!("  curvature  radius {radius:.0} m, at most {:.3} m below the tangent plane", ground.largest_curvature_drop_m);
+            println!(
+                "  curvature  radius {radius:.0} m, at most {:.3} m below the tangent plane",
+                ground.largest_curvature_drop_m
+            );
         }
         let ((lon, lat), (east, north, height)) = (ground.origin_lon_lat_deg, ground.origin_map_m);
         println!("  origin     {lon:.9} E, {lat:.9} N; map {east:.3}, {north:.3}; height {height} m");
@@ -90,7 +102,12 @@ pub fn inspect(report: &InspectReport) {
             println!("    map E {west:.3} to {east:.3}, N {south:.3} to {north:.3}");
             let [[x0, z0], [x1, z1]] = dem.extent_site_m;
             println!("    site x {x0:.3} to {x1:.3}, z {z0:.3} to {z1:.3}");
-            println!("    heights {:.3} to {:.3} m, {:.2} % nodata", dem.heights_m.0, dem.heights_m.1, 100.0 * dem.nodata_share);
+            println!(
+                "    heights {:.3} to {:.3} m, {:.2} % nodata",
+                dem.heights_m.0,
+                dem.heights_m.1,
+                100.0 * dem.nodata_share
+            );
             if dem.scale_offset != (1.0, 0.0) {
                 println!("    scale {}, offset {}", dem.scale_offset.0, dem.scale_offset.1);
             }
@@ -99,8 +116,12 @@ pub fn inspect(report: &InspectReport) {
     for look in &report.looks {
         let bound = if look.is_bound { "" } else { " (not the terrain's)" };
         println!("look {}{bound}  {}", look.material, look.shader);
+        for map in &look.maps {
+            println!("    {}  {}", map.name, map.authored.as_deref().unwrap_or("not authored"));
+        }
         for param in look.params.iter().filter(|param| param.authored.is_some()) {
-            println!("    {} authored at {}", param.declared.name, param.authored_at.as_deref().unwrap_or(""));
+            let value = param.authored.as_ref().map(param_text).unwrap_or_default();
+            println!("    {} = {value}  {}", param.declared.name, param.authored_at.as_deref().unwrap_or(""));
         }
     }
     for camera in &report.cameras {
@@ -111,8 +132,20 @@ pub fn inspect(report: &InspectReport) {
     }
     for light in &report.lights {
         let aim = light.grid_azimuth_deg.zip(light.elevation_deg);
-        let aim = aim.map(|(azimuth, elevation)| format!(", azimuth {azimuth:.2} from grid north, elevation {elevation:.2}"));
+        let aim =
+            aim.map(|(azimuth, elevation)| format!(", azimuth {azimuth:.2} from grid north, elevation {elevation:.2}"));
         println!("light {}  {}, intensity {}{}", light.prim, light.kind, light.intensity, aim.unwrap_or_default());
+    }
+}
+
+fn param_text(value: &ParamValue) -> String {
+    match value {
+        ParamValue::Bool(value) => value.to_string(),
+        ParamValue::Int(value) => value.to_string(),
+        ParamValue::Float(value) => value.to_string(),
+        ParamValue::Vector(values) => format!("{values:?}"),
+        ParamValue::Text(value) => value.clone(),
+        ParamValue::Asset(asset) => asset.authored.clone(),
     }
 }
 
@@ -122,6 +155,9 @@ pub fn bench(report: &BenchReport) {
     println!("frame {} x {}, milliseconds (median)", report.size.0, report.size.1);
     println!("{:32} {:>8} {:>8} {:>10} {:>10}", "camera", "first", "draw", "draw+read", "triangles");
     for row in &report.cameras {
-        println!("{:32} {:8.1} {:8.1} {:10.1} {:10}", row.camera, row.first_ms, row.draw_ms, row.draw_and_read_ms, row.triangles);
+        println!(
+            "{:32} {:8.1} {:8.1} {:10.1} {:10}",
+            row.camera, row.first_ms, row.draw_ms, row.draw_and_read_ms, row.triangles
+        );
     }
 }

@@ -170,7 +170,11 @@ mod tests {
     #[test]
     fn a_message_says_what_where_and_what_to_do() {
         let text = Diagnostic::error("unknown-input", "shader input not found")
-            .with_place(Place { file: Some("a.usda".into()), prim: Some("/Looks/L.inputs:x".into()), ..Place::default() })
+            .with_place(Place {
+                file: Some("a.usda".into()),
+                prim: Some("/Looks/L.inputs:x".into()),
+                ..Place::default()
+            })
             .with_detail("shader has no parameter `x`")
             .with_help("did you mean `y`?")
             .to_string();

@@ -37,16 +37,19 @@ pub fn write_images(
     exposure: &Exposure,
     labels: &[Label],
 ) -> std::result::Result<Vec<PathBuf>, FeedError> {
-    let failed = |path: &Path, error: &dyn std::fmt::Display| FeedError { path: path.to_owned(), message: error.to_string() };
+    let failed =
+        |path: &Path, error: &dyn std::fmt::Display| FeedError { path: path.to_owned(), message: error.to_string() };
     std::fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
-    let aside = tempfile::Builder::new().prefix(".partial-").tempdir_in(folder).map_err(|error| failed(folder, &error))?;
+    let aside =
+        tempfile::Builder::new().prefix(".partial-").tempdir_in(folder).map_err(|error| failed(folder, &error))?;
 
     let size = (description.width as usize, description.height as usize);
     let scale = exposure.linear_per_cd_m2 as f32;
     let rgb: Vec<[f32; 3]> = images.radiance.iter().map(|rgb| rgb.map(|value| value * scale)).collect();
     let range_m = range_from_depth(images.depth_m, &description.intrinsics());
     let bytes: Vec<u8> = rgb.iter().flat_map(|rgb| rgb.map(srgb_from_linear)).collect();
-    let ids: Vec<u8> = images.labels.iter().flat_map(|id| u16::try_from(*id).unwrap_or(u16::MAX).to_ne_bytes()).collect();
+    let ids: Vec<u8> =
+        images.labels.iter().flat_map(|id| u16::try_from(*id).unwrap_or(u16::MAX).to_ne_bytes()).collect();
     let labels = serde_json::json!({ "labels": labels });
 
     type Write<'a> = Box<dyn Fn(&Path) -> std::result::Result<(), String> + 'a>;
@@ -94,12 +97,21 @@ fn exr_scalars(path: &Path, values: &[f32], size: (usize, usize)) -> std::result
     exr_write(path, size, vec![channel])
 }
 
-fn exr_vectors(path: &Path, values: &[[f32; 3]], size: (usize, usize), names: [&str; 3]) -> std::result::Result<(), String> {
+fn exr_vectors(
+    path: &Path,
+    values: &[[f32; 3]],
+    size: (usize, usize),
+    names: [&str; 3],
+) -> std::result::Result<(), String> {
     let channel = |k: usize| AnyChannel::new(names[k], FlatSamples::F32(values.iter().map(|value| value[k]).collect()));
     exr_write(path, size, vec![channel(0), channel(1), channel(2)])
 }
 
-fn exr_write(path: &Path, size: (usize, usize), channels: Vec<AnyChannel<FlatSamples>>) -> std::result::Result<(), String> {
+fn exr_write(
+    path: &Path,
+    size: (usize, usize),
+    channels: Vec<AnyChannel<FlatSamples>>,
+) -> std::result::Result<(), String> {
     let layer = Layer::new(size, LayerAttributes::default(), encoding(), AnyChannels::sort(channels.into()));
     let image = exr::prelude::Image::from_layer(layer);
     image.write().non_parallel().to_file(path).map_err(|error| error.to_string())
@@ -119,7 +131,8 @@ mod tests {
             let k = Lens::default().intrinsics(width, height, ApertureFit::Horizontal).unwrap();
             let count = (width * height) as usize;
             let radiance: Vec<[f32; 3]> = (0..count).map(|i| [i as f32, 2.0, 0.0]).collect();
-            let depth_m: Vec<f32> = (0..count).map(|i| if i % 5 == 4 { f32::INFINITY } else { 1.0 + i as f32 }).collect();
+            let depth_m: Vec<f32> =
+                (0..count).map(|i| if i % 5 == 4 { f32::INFINITY } else { 1.0 + i as f32 }).collect();
             let normal = vec![[0.0, 1.0, 0.0]; count];
             let labels: Vec<u32> = (0..count as u32).map(|i| i * 300).collect();
             let pose = Pose::look_at(DVec3::new(1.0, 2.0, 3.0), DVec3::ZERO);
@@ -138,7 +151,12 @@ mod tests {
                 far_m: 10.0,
                 time_jd: None,
                 sun: None,
-                exposure: ExposureDescription { linear_per_cd_m2: 0.5, stops: -1.0, source: "authored".into(), tone_curve: "none".into() },
+                exposure: ExposureDescription {
+                    linear_per_cd_m2: 0.5,
+                    stops: -1.0,
+                    source: "authored".into(),
+                    tone_curve: "none".into(),
+                },
                 depth: DepthConvention::default(),
                 keys: ContentKeys::default(),
             };

@@ -140,7 +140,8 @@ impl Crs {
                 message: format!("{} is on {}, {} is on {}", self.name, self.body.name, other.name, other.body.name),
             });
         }
-        let (from, to) = (reference(&self.wkt).map_err(transform_error)?, reference(&other.wkt).map_err(transform_error)?);
+        let (from, to) =
+            (reference(&self.wkt).map_err(transform_error)?, reference(&other.wkt).map_err(transform_error)?);
         let transform = CoordTransform::new(&from, &to).map_err(transform_error)?;
         // OCTTransform reports failure when any point fails; those are then
         // infinite, and the rest is right.

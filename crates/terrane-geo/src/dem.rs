@@ -111,7 +111,8 @@ fn radius_note(path: &Path, radius: f64, info: &RasterInfo) -> Diagnostic {
 /// A stored value is data when it is finite, is not the nodata value, and is
 /// not one of the sentinels at the far end of 32-bit floats.
 fn is_data(value: f64, nodata: Option<f64>) -> bool {
-    let sentinel = nodata.is_some_and(|nodata| value == nodata || (value as f32 == nodata as f32 && nodata.abs() > 1e30));
+    let sentinel =
+        nodata.is_some_and(|nodata| value == nodata || (value as f32 == nodata as f32 && nodata.abs() > 1e30));
     value.is_finite() && !sentinel && value.abs() < 1e30
 }
 
@@ -145,7 +146,13 @@ fn finish(
 /// The same heights on another grid, in another CRS of the same body:
 /// Catmull-Rom between posts, bilinear beside a hole, a hole where the source
 /// has one or ends.
-pub fn resample_dem(dem: &Dem, crs: &Crs, grid: PostGrid, path: &Path, progress: &dyn Progress) -> Result<Dem, GeoError> {
+pub fn resample_dem(
+    dem: &Dem,
+    crs: &Crs,
+    grid: PostGrid,
+    path: &Path,
+    progress: &dyn Progress,
+) -> Result<Dem, GeoError> {
     let source = Samples { columns: dem.grid.columns, rows: dem.grid.rows, values: &dem.heights_m };
     let mut heights_m = Vec::with_capacity(grid.columns * grid.rows);
     progress.begin("resampling heights", grid.rows as u64);

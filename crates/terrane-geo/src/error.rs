@@ -115,7 +115,9 @@ impl GeoError {
                 Some(path),
                 "warp it once: gdalwarp -t_srs <projected CRS of the body> -tr <metres> <metres> -r bilinear in.tif out.tif",
             ),
-            Self::AllNodata { path, .. } => ("raster-all-nodata", "raster holds no data", Some(path), "check its nodata value"),
+            Self::AllNodata { path, .. } => {
+                ("raster-all-nodata", "raster holds no data", Some(path), "check its nodata value")
+            }
             Self::TooLarge { path, .. } => (
                 "raster-too-large",
                 "raster is too large",
@@ -128,7 +130,8 @@ impl GeoError {
             Self::Cancelled(_) => ("cancelled", "cancelled", None, ""),
         };
         let text = self.to_string();
-        let detail = path.map_or(text.clone(), |path| text.trim_start_matches(&format!("{}: ", path.display())).to_owned());
+        let detail =
+            path.map_or(text.clone(), |path| text.trim_start_matches(&format!("{}: ", path.display())).to_owned());
         let place = path.map_or(Place::default(), |path| Place::file(path.display().to_string()));
         Diagnostic::error(code, title).with_place(place).with_detail(detail).with_help(help)
     }

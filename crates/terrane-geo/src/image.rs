@@ -118,7 +118,10 @@ fn place(
     }
 
     let finite = |values: &[f64]| {
-        values.iter().filter(|v| v.is_finite()).fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(*v), b.max(*v)))
+        values
+            .iter()
+            .filter(|v| v.is_finite())
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(*v), b.max(*v)))
     };
     let ((x0, x1), (y0, y1)) = (finite(&x), finite(&y));
     let posting_m = ((x1 - x0) * (y1 - y0) / (w * h)).sqrt();

@@ -19,7 +19,13 @@ pub enum GeotiffValues<'a> {
 /// Writes a compressed GeoTIFF. `point` marks posts as points
 /// (`AREA_OR_POINT=Point`) rather than as areas; the posts lie at the same map
 /// coordinates either way. The file appears under its name only when whole.
-pub fn write_geotiff(path: &Path, crs: &Crs, grid: &PostGrid, values: GeotiffValues<'_>, point: bool) -> Result<(), GeoError> {
+pub fn write_geotiff(
+    path: &Path,
+    crs: &Crs,
+    grid: &PostGrid,
+    values: GeotiffValues<'_>,
+    point: bool,
+) -> Result<(), GeoError> {
     set_up_gdal();
     let failed = |message: String| GeoError::Write { path: path.to_owned(), message };
     let partial = path.with_extension("partial.tif");
@@ -45,7 +51,9 @@ fn write<T: GdalType + Copy>(
     point: bool,
 ) -> Result<(), gdal::errors::GdalError> {
     let mut options = CslStringList::new();
-    for (name, value) in [("COMPRESS", "DEFLATE"), ("PREDICTOR", if nodata.is_some() { "3" } else { "2" }), ("TILED", "YES")] {
+    for (name, value) in
+        [("COMPRESS", "DEFLATE"), ("PREDICTOR", if nodata.is_some() { "3" } else { "2" }), ("TILED", "YES")]
+    {
         options.set_name_value(name, value)?;
     }
     let driver = DriverManager::get_driver_by_name("GTiff")?;

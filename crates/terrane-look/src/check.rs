@@ -14,10 +14,13 @@ impl Program {
     /// Says what is wrong with a look's inputs; `stage` names the file.
     pub fn check(&self, look: &ShaderLook, stage: &str) -> Vec<Diagnostic> {
         let inputs = look.inputs.iter();
-        inputs.filter_map(|(name, input)| self.check_input(name, input)).map(|mut diagnostic| {
-            diagnostic.place.file = Some(stage.to_owned());
-            diagnostic
-        }).collect()
+        inputs
+            .filter_map(|(name, input)| self.check_input(name, input))
+            .map(|mut diagnostic| {
+                diagnostic.place.file = Some(stage.to_owned());
+                diagnostic
+            })
+            .collect()
     }
 
     fn check_input(&self, name: &str, input: &Authored<ParamValue>) -> Option<Diagnostic> {
@@ -25,12 +28,20 @@ impl Program {
             Some(Diagnostic::error(code, title).with_place(Place::prim(input.path.clone())).with_detail(detail))
         };
         if ENGINE_ROLES.contains(&name) {
-            return error("input-engine-owned", "shader input belongs to the engine", format!("`{name}` is filled from the DEM"));
+            return error(
+                "input-engine-owned",
+                "shader input belongs to the engine",
+                format!("`{name}` is filled from the DEM"),
+            );
         }
         if self.textures.iter().any(|slot| slot.name == name) {
             return match &input.value {
                 ParamValue::Asset(_) => None,
-                other => error("input-type", "shader input has the wrong type", format!("`{name}` is a map: expected asset, found {}", other.type_name())),
+                other => error(
+                    "input-type",
+                    "shader input has the wrong type",
+                    format!("`{name}` is a map: expected asset, found {}", other.type_name()),
+                ),
             };
         }
         let Some(param) = self.params.iter().find(|param| param.name == name) else {
@@ -38,7 +49,11 @@ impl Program {
             return error("input-unknown", "shader input not found", detail);
         };
         if param.engine.is_some() {
-            return error("input-engine-owned", "shader input belongs to the engine", format!("`{name}` is filled by the engine"));
+            return error(
+                "input-engine-owned",
+                "shader input belongs to the engine",
+                format!("`{name}` is filled by the engine"),
+            );
         }
         let Some(value) = numbers(param, &input.value) else {
             let detail = format!("`{name}` is {}, found {}", param.kind.name(), input.value.type_name());
@@ -47,7 +62,11 @@ impl Program {
         match param.range {
             Some([low, high]) if value.iter().any(|v| !(low..=high).contains(v)) => {
                 let value = value.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
-                error("input-range", "shader input out of range", format!("`{name}` is {value}; it goes from {low} to {high}"))
+                error(
+                    "input-range",
+                    "shader input out of range",
+                    format!("`{name}` is {value}; it goes from {low} to {high}"),
+                )
             }
             _ => None,
         }

@@ -47,7 +47,8 @@ pub fn compile(source: &ShaderSource, roots: &AssetRoots) -> Result<Program, Box
             .with_detail(why.to_owned())
     };
     std::thread::scope(|scope| {
-        let work = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, || compile_here(source, roots));
+        let work =
+            std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, || compile_here(source, roots));
         match work.map(std::thread::ScopedJoinHandle::join) {
             Ok(Ok(result)) => result,
             Ok(Err(_)) => Err(broke("it panicked; simplify the source until it compiles")),
@@ -66,18 +67,23 @@ fn compile_here(source: &ShaderSource, roots: &AssetRoots) -> Result<Program, Di
     let (identifier, text) = read_source(roots, &source.asset.authored, anchor).map_err(at_prim)?;
     let translated = match source.language {
         ShaderLanguage::Wesl => translate(roots, &identifier, &text)?,
-        ShaderLanguage::Wgsl => Translated { wgsl: text.clone(), engine_imports: String::new(), modules: vec![], map: None },
+        ShaderLanguage::Wgsl => {
+            Translated { wgsl: text.clone(), engine_imports: String::new(), modules: vec![], map: None }
+        }
     };
     let mut composer = engine(roots)?;
     let composed = format!("{}\n{}", translated.engine_imports, translated.wgsl);
     let place = |error: &ComposeError| translated.place(&identifier, &text, error.token);
     let mut fragment = |flags: &[&str]| {
         compose(&mut composer, &composed, &identifier, flags).map_err(|error| {
-            Diagnostic::error("shader-invalid", "shader does not compile").with_place(place(&error)).with_detail(error.message)
+            Diagnostic::error("shader-invalid", "shader does not compile")
+                .with_place(place(&error))
+                .with_detail(error.message)
         })
     };
     let (fragment, fragment_holes) = (fragment(&[])?, fragment(&["HOLES"])?);
-    if !fragment.entry_points.iter().any(|entry| entry.name == "fragment" && entry.stage == naga::ShaderStage::Fragment) {
+    if !fragment.entry_points.iter().any(|entry| entry.name == "fragment" && entry.stage == naga::ShaderStage::Fragment)
+    {
         return Err(Diagnostic::error("shader-no-entry", "shader has no fragment entry")
             .with_place(Place::file(identifier))
             .with_detail("a material needs `@fragment fn fragment(in: TileVaryings) -> FragmentOutput`"));
@@ -89,9 +95,11 @@ fn compile_here(source: &ShaderSource, roots: &AssetRoots) -> Result<Program, Di
     })?;
 
     let (vertex_file, vertex_text) = read_source(roots, "lunco://shaders/engine/tile_static.wgsl", None)?;
-    let vertex = compose(&mut composer, &vertex_text, &vertex_file, &[])
-        .map_err(|error| Diagnostic::error("shader-engine", "engine vertex stage is broken").with_detail(error.message))?;
-    let mut key = KeyBuilder::new("program", 1).bytes("source", text.as_bytes()).bytes("vertex", vertex_text.as_bytes());
+    let vertex = compose(&mut composer, &vertex_text, &vertex_file, &[]).map_err(|error| {
+        Diagnostic::error("shader-engine", "engine vertex stage is broken").with_detail(error.message)
+    })?;
+    let mut key =
+        KeyBuilder::new("program", 1).bytes("source", text.as_bytes()).bytes("vertex", vertex_text.as_bytes());
     for (_, name, text) in &translated.modules {
         key = key.bytes(name, text.as_bytes());
     }

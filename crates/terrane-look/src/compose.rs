@@ -26,7 +26,8 @@ pub(crate) fn engine(roots: &AssetRoots) -> Result<Composer, Diagnostic> {
             crate::source::read_source(roots, &format!("lunco://shaders/engine/{name}.wgsl"), None)?;
         let descriptor = ComposableModuleDescriptor { source: &text, file_path: &identifier, ..Default::default() };
         composer.add_composable_module(descriptor).map_err(|error| {
-            Diagnostic::error("shader-engine", "engine shader module is broken").with_detail(format!("{identifier}: {error}"))
+            Diagnostic::error("shader-engine", "engine shader module is broken")
+                .with_detail(format!("{identifier}: {error}"))
         })?;
     }
     Ok(composer)
@@ -64,8 +65,8 @@ fn explain(error: &ComposerError, composer: &Composer) -> ComposeError {
         }
         other => (other.to_string(), None),
     };
-    let token = offset.filter(|offset| *offset >= header).and_then(|offset| {
-        crate::places::tokens(&composed).iter().rposition(|token| token.start <= offset - header)
-    });
+    let token = offset
+        .filter(|offset| *offset >= header)
+        .and_then(|offset| crate::places::tokens(&composed).iter().rposition(|token| token.start <= offset - header));
     ComposeError { message, token }
 }

@@ -97,7 +97,11 @@ pub(crate) fn reflect(module: &Module, source: &str) -> Result<Reflection, Strin
                 out.textures.push(TextureSlot { name, binding: binding.binding });
             }
             (TypeInner::Sampler { .. }, _) => out.samplers.push(binding.binding),
-            _ => return Err(format!("`{name}` in group {MATERIAL_GROUP} is neither the Material uniform, a 2D texture nor a sampler")),
+            _ => {
+                return Err(format!(
+                    "`{name}` in group {MATERIAL_GROUP} is neither the Material uniform, a 2D texture nor a sampler"
+                ));
+            }
         }
     }
     out.textures.sort_by_key(|slot| slot.binding);
@@ -157,7 +161,12 @@ struct Annotation {
 fn param(name: String, kind: ParamType, offset: u32, known: Annotation) -> Result<Param, String> {
     let default = known.default.unwrap_or_else(|| vec![0.0; kind.len()]);
     if default.len() != kind.len() {
-        return Err(format!("`//!@default` of `{name}` has {} numbers, its type {} has {}", default.len(), kind.name(), kind.len()));
+        return Err(format!(
+            "`//!@default` of `{name}` has {} numbers, its type {} has {}",
+            default.len(),
+            kind.name(),
+            kind.len()
+        ));
     }
     let Annotation { range, unit, engine, description, .. } = known;
     Ok(Param { name, kind, offset, default, range, unit, engine, description: description.join(" ") })

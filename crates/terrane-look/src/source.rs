@@ -11,9 +11,12 @@ const MAX_DEPTH: usize = 64;
 /// wesl is more than linear in a file's size.
 const MAX_BYTES: usize = 512 << 10;
 
-
 /// Reads a file and refuses one that could hang or overflow a parser.
-pub(crate) fn read_source(roots: &AssetRoots, authored: &str, anchor: Option<&str>) -> Result<(String, String), Diagnostic> {
+pub(crate) fn read_source(
+    roots: &AssetRoots,
+    authored: &str,
+    anchor: Option<&str>,
+) -> Result<(String, String), Diagnostic> {
     let location = roots.resolve(authored, anchor).map_err(|error| error.diagnostic())?;
     let identifier = location.identifier();
     let place = || Place::file(identifier.clone());
@@ -171,7 +174,9 @@ mod tests {
 
     #[test]
     fn engine_imports_leave_their_lines_behind() {
-        let split = split_engine_imports("// a\nimport terrane::view::{\n  view,\n  BLOCK_M };\nimport lunco::noise::hash;\nfn f() {}\n");
+        let split = split_engine_imports(
+            "// a\nimport terrane::view::{\n  view,\n  BLOCK_M };\nimport lunco::noise::hash;\nfn f() {}\n",
+        );
         assert_eq!(split.engine_imports, ["terrane::view::{view,BLOCK_M}"]);
         assert_eq!(split.text, "// a\n\n\n\nimport lunco::noise::hash;\nfn f() {}\n");
     }

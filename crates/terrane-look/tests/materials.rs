@@ -1,4 +1,5 @@
 //! Materials compile, reflect, and say what is wrong with them.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -48,13 +49,16 @@ fn changed(folder: &Path, name: &str, from: &str, to: &str) -> Result<Program, B
 fn every_material_of_the_library_compiles_and_validates() {
     let materials: Vec<String> = library_files()
         .into_iter()
-        .filter(|(address, bytes)| address.starts_with("lunco://shaders/") && String::from_utf8_lossy(bytes).contains("@fragment"))
+        .filter(|(address, bytes)| {
+            address.starts_with("lunco://shaders/") && String::from_utf8_lossy(bytes).contains("@fragment")
+        })
         .map(|(address, _)| address)
         .collect();
     assert!(!materials.is_empty());
     for address in materials {
         let program = compile(&source(&address, ""), &AssetRoots::default()).unwrap_or_else(|error| panic!("{error}"));
-        let mut validator = naga::valid::Validator::new(naga::valid::ValidationFlags::all(), naga::valid::Capabilities::all());
+        let mut validator =
+            naga::valid::Validator::new(naga::valid::ValidationFlags::all(), naga::valid::Capabilities::all());
         for module in [&program.vertex, &program.fragment, &program.fragment_holes] {
             validator.validate(module).unwrap_or_else(|error| panic!("{address}: {error}"));
         }
@@ -118,7 +122,12 @@ fn errors_name_the_authors_file_and_line() {
         text[..text.find(from).unwrap()].matches('\n').count() as u32 + 1
     };
     let cases = [
-        ("type.wesl", "let albedo = albedo_at(point, relief.mottle);", "let albedo = albedo_at(point, point.normal_x);", "normal_x"),
+        (
+            "type.wesl",
+            "let albedo = albedo_at(point, relief.mottle);",
+            "let albedo = albedo_at(point, point.normal_x);",
+            "normal_x",
+        ),
         ("name.wesl", "direct *= view.sun_illuminance", "direct *= nowhere.sun_illuminance", "nowhere"),
         ("syntax.wesl", "if mu_sun > 0.0 {", "if mu_sun > > 0.0 {", ""),
     ];
@@ -135,7 +144,8 @@ fn hostile_sources_end_in_one_message() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: String| {
         std::fs::write(folder.path().join(name), text).unwrap();
-        compile(&source(name, &folder.path().join("stage.usda").display().to_string()), &AssetRoots::default()).unwrap_err()
+        compile(&source(name, &folder.path().join("stage.usda").display().to_string()), &AssetRoots::default())
+            .unwrap_err()
     };
     let nothing = compile(&source("lunco://shaders/none.wesl", ""), &AssetRoots::default()).unwrap_err();
     assert!(nothing.to_string().contains("none.wesl"), "{nothing}");
@@ -157,7 +167,11 @@ fn a_material_of_a_twin_imports_the_libraries() {
     std::fs::create_dir_all(folder.path().join("shaders")).unwrap();
     std::fs::write(folder.path().join("twin.toml"), "name = \"t\"\nstage = \"t.usda\"\n").unwrap();
     std::fs::write(folder.path().join("t.usda"), "#usda 1.0\n").unwrap();
-    std::fs::write(folder.path().join("shaders/own.wesl"), "fn tint() -> vec3<f32> { return vec3<f32>(0.5, 0.25, 0.125); }\n").unwrap();
+    std::fs::write(
+        folder.path().join("shaders/own.wesl"),
+        "fn tint() -> vec3<f32> { return vec3<f32>(0.5, 0.25, 0.125); }\n",
+    )
+    .unwrap();
     std::fs::write(
         folder.path().join("shaders/my_look.wesl"),
         "import terrane::tile::TileVaryings;\n\

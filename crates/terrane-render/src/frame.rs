@@ -101,7 +101,10 @@ impl Targets {
                 view: &self.views[k],
                 depth_slice: None,
                 resolve_target: None,
-                ops: wgpu::Operations { load: wgpu::LoadOp::Clear(nothing[usize::from(k == 1)]), store: wgpu::StoreOp::Store },
+                ops: wgpu::Operations {
+                    load: wgpu::LoadOp::Clear(nothing[usize::from(k == 1)]),
+                    store: wgpu::StoreOp::Store,
+                },
             })
         };
         encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
@@ -166,6 +169,8 @@ pub(crate) fn radiance(bytes: &[u8], factor: f32) -> impl Iterator<Item = [f32; 
 
 /// The first three of four 32-bit floats a texel.
 pub(crate) fn vectors(bytes: &[u8]) -> Vec<[f32; 3]> {
-    let word = |texel: &[u8], k: usize| f32::from_le_bytes([texel[4 * k], texel[4 * k + 1], texel[4 * k + 2], texel[4 * k + 3]]);
+    let word = |texel: &[u8], k: usize| {
+        f32::from_le_bytes([texel[4 * k], texel[4 * k + 1], texel[4 * k + 2], texel[4 * k + 3]])
+    };
     bytes.chunks_exact(16).map(|texel| [word(texel, 0), word(texel, 1), word(texel, 2)]).collect()
 }

@@ -25,8 +25,12 @@ impl Gpu {
             ..wgpu::InstanceDescriptor::new_without_display_handle()
         };
         let instance = wgpu::Instance::new(descriptor);
-        let options = wgpu::RequestAdapterOptions { power_preference: wgpu::PowerPreference::HighPerformance, ..Default::default() };
-        let adapter = instance.request_adapter(&options).await.map_err(|error| RenderError::NoAdapter(error.to_string()))?;
+        let options = wgpu::RequestAdapterOptions {
+            power_preference: wgpu::PowerPreference::HighPerformance,
+            ..Default::default()
+        };
+        let adapter =
+            instance.request_adapter(&options).await.map_err(|error| RenderError::NoAdapter(error.to_string()))?;
         let available = adapter.limits();
         let required_limits = wgpu::Limits {
             max_texture_dimension_2d: available.max_texture_dimension_2d,

@@ -111,7 +111,10 @@ impl GroundRenderer {
         });
         let tile_layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
             label: Some("tiles"),
-            entries: &[buffer_entry(0, wgpu::BufferBindingType::Storage { read_only: true }), texture_entry(1, false, both)],
+            entries: &[
+                buffer_entry(0, wgpu::BufferBindingType::Storage { read_only: true }),
+                texture_entry(1, false, both),
+            ],
         });
         let sampler = device.create_sampler(&wgpu::SamplerDescriptor {
             label: Some("gradients"),
@@ -207,7 +210,9 @@ impl GroundRenderer {
         let mut pixel_error = request.pixel_error.max(1e-3);
         let (selection, mut visible) = loop {
             let selection = select(nodes, lattice, &[camera.selection_view(reference_m)], pixel_error);
-            let seen = |tile: &DrawTile| nodes.get(&tile.tile).is_some_and(|node| camera.sees(lattice, reference_m, tile.tile, node));
+            let seen = |tile: &DrawTile| {
+                nodes.get(&tile.tile).is_some_and(|node| camera.sees(lattice, reference_m, tile.tile, node))
+            };
             let visible: Vec<DrawTile> = selection.tiles.iter().copied().filter(seen).collect();
             if visible.len() <= self.pool.capacity() {
                 break (selection, visible);

@@ -24,11 +24,22 @@ struct MapPlace {
 }
 
 pub(crate) fn array_view(texture: &wgpu::Texture) -> wgpu::TextureView {
-    texture.create_view(&wgpu::TextureViewDescriptor { dimension: Some(wgpu::TextureViewDimension::D2Array), ..Default::default() })
+    texture.create_view(&wgpu::TextureViewDescriptor {
+        dimension: Some(wgpu::TextureViewDimension::D2Array),
+        ..Default::default()
+    })
 }
 
 /// Writes one level of one layer, rows packed.
-pub(crate) fn write_layer(gpu: &Gpu, texture: &wgpu::Texture, level: u32, layer: u32, size: (u32, u32), texel_bytes: u32, bytes: &[u8]) {
+pub(crate) fn write_layer(
+    gpu: &Gpu,
+    texture: &wgpu::Texture,
+    level: u32,
+    layer: u32,
+    size: (u32, u32),
+    texel_bytes: u32,
+    bytes: &[u8],
+) {
     gpu.queue.write_texture(
         wgpu::TexelCopyTextureInfo {
             texture,
@@ -37,7 +48,11 @@ pub(crate) fn write_layer(gpu: &Gpu, texture: &wgpu::Texture, level: u32, layer:
             aspect: wgpu::TextureAspect::All,
         },
         bytes,
-        wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row: Some(size.0 * texel_bytes), rows_per_image: Some(size.1) },
+        wgpu::TexelCopyBufferLayout {
+            offset: 0,
+            bytes_per_row: Some(size.0 * texel_bytes),
+            rows_per_image: Some(size.1),
+        },
         wgpu::Extent3d { width: size.0, height: size.1, depth_or_array_layers: 1 },
     );
 }
@@ -73,7 +88,12 @@ impl GpuMaps {
         })?;
         let mut places = Vec::new();
         for (layer, map) in (0..).zip(maps) {
-            let posts = padded(map, (width, height), |k| if map.heights_m[k].is_nan() { NO_GROUND_M } else { map.heights_m[k] });
+            let posts =
+                padded(
+                    map,
+                    (width, height),
+                    |k| if map.heights_m[k].is_nan() { NO_GROUND_M } else { map.heights_m[k] },
+                );
             write_layer(gpu, &heights, 0, layer, (width, height), 4, bytemuck::cast_slice(&posts));
 
             let mut ceiling = cell_ceilings(map, (width, height));

@@ -81,11 +81,20 @@ impl Material {
             mipmap_filter: wgpu::MipmapFilterMode::Linear,
             ..Default::default()
         });
-        let entry = |binding, ty| wgpu::BindGroupLayoutEntry { binding, visibility: wgpu::ShaderStages::FRAGMENT, ty, count: None };
+        let entry = |binding, ty| wgpu::BindGroupLayoutEntry {
+            binding,
+            visibility: wgpu::ShaderStages::FRAGMENT,
+            ty,
+            count: None,
+        };
         let mut layout_entries = Vec::new();
         let mut entries = Vec::new();
         if let (Some((binding, _)), Some(buffer)) = (program.uniform, &uniform) {
-            let ty = wgpu::BindingType::Buffer { ty: wgpu::BufferBindingType::Uniform, has_dynamic_offset: false, min_binding_size: None };
+            let ty = wgpu::BindingType::Buffer {
+                ty: wgpu::BufferBindingType::Uniform,
+                has_dynamic_offset: false,
+                min_binding_size: None,
+            };
             layout_entries.push(entry(binding, ty));
             entries.push(wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() });
         }
@@ -96,15 +105,24 @@ impl Material {
                 multisampled: false,
             };
             layout_entries.push(entry(slot.binding, ty));
-            entries.push(wgpu::BindGroupEntry { binding: slot.binding, resource: wgpu::BindingResource::TextureView(view) });
+            entries.push(wgpu::BindGroupEntry {
+                binding: slot.binding,
+                resource: wgpu::BindingResource::TextureView(view),
+            });
         }
         for &binding in &program.samplers {
             layout_entries.push(entry(binding, wgpu::BindingType::Sampler(wgpu::SamplerBindingType::Filtering)));
             entries.push(wgpu::BindGroupEntry { binding, resource: wgpu::BindingResource::Sampler(&sampler) });
         }
-        let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some("material"), entries: &layout_entries });
-        let bind_group =
-            device.create_bind_group(&wgpu::BindGroupDescriptor { label: Some("material"), layout: &layout, entries: &entries });
+        let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+            label: Some("material"),
+            entries: &layout_entries,
+        });
+        let bind_group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("material"),
+            layout: &layout,
+            entries: &entries,
+        });
 
         let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
             label: Some("ground"),
@@ -113,8 +131,10 @@ impl Material {
         });
         let vertex = shader(gpu, "ground vertex", &program.vertex);
         let solid = pipeline(gpu, &pipeline_layout, &vertex, &shader(gpu, "ground", &program.fragment));
-        let with_holes = pipeline(gpu, &pipeline_layout, &vertex, &shader(gpu, "ground with holes", &program.fragment_holes));
-        let places = layers.iter().map(|(name, layer)| (name.clone(), [layer.x0_m, layer.z0_m, layer.pixel_m])).collect();
+        let with_holes =
+            pipeline(gpu, &pipeline_layout, &vertex, &shader(gpu, "ground with holes", &program.fragment_holes));
+        let places =
+            layers.iter().map(|(name, layer)| (name.clone(), [layer.x0_m, layer.z0_m, layer.pixel_m])).collect();
         Self { solid, with_holes, bind_group, uniform, program, look, places }
     }
 
@@ -144,11 +164,17 @@ fn pipeline(
     vertex: &wgpu::ShaderModule,
     fragment: &wgpu::ShaderModule,
 ) -> wgpu::RenderPipeline {
-    let targets = TARGETS.map(|format| Some(wgpu::ColorTargetState { format, blend: None, write_mask: wgpu::ColorWrites::ALL }));
+    let targets =
+        TARGETS.map(|format| Some(wgpu::ColorTargetState { format, blend: None, write_mask: wgpu::ColorWrites::ALL }));
     gpu.device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
         label: Some("ground"),
         layout: Some(layout),
-        vertex: wgpu::VertexState { module: vertex, entry_point: Some("vertex"), compilation_options: Default::default(), buffers: &[] },
+        vertex: wgpu::VertexState {
+            module: vertex,
+            entry_point: Some("vertex"),
+            compilation_options: Default::default(),
+            buffers: &[],
+        },
         primitive: wgpu::PrimitiveState::default(),
         depth_stencil: Some(wgpu::DepthStencilState {
             format: DEPTH_FORMAT,
@@ -190,7 +216,9 @@ fn upload(gpu: &Gpu, name: &str, layer: Option<&RasterLayer>) -> wgpu::TextureVi
     for level in 0..levels {
         let bytes: Vec<u8> = if level == 0 { layer.rgba.clone() } else { texels.iter().flat_map(srgb_bytes).collect() };
         write_layer(gpu, &texture, level, 0, size, 4, &bytes);
-        texels = halve(&texels, size, |four| [0, 1, 2, 3].map(|k| 0.25 * (four[0][k] + four[1][k] + four[2][k] + four[3][k])));
+        texels = halve(&texels, size, |four| {
+            [0, 1, 2, 3].map(|k| 0.25 * (four[0][k] + four[1][k] + four[2][k] + four[3][k]))
+        });
         size = ((size.0 / 2).max(1), (size.1 / 2).max(1));
     }
     texture.create_view(&Default::default())

@@ -68,13 +68,25 @@ impl TilePool {
         for height in heights.iter_mut().filter(|height| height.is_nan()) {
             *height = NO_GROUND_M;
         }
-        crate::maps::write_layer(gpu, &self.texture, 0, layer, (TILE_POSTS, TILE_POSTS), 4, bytemuck::cast_slice(&heights));
+        crate::maps::write_layer(
+            gpu,
+            &self.texture,
+            0,
+            layer,
+            (TILE_POSTS, TILE_POSTS),
+            4,
+            bytemuck::cast_slice(&heights),
+        );
         self.layers.insert(tile, Resident { layer, last_frame: self.frame });
         Ok(layer)
     }
 
     fn evict(&mut self) -> Option<u32> {
-        let oldest = self.layers.iter().filter(|(_, r)| r.last_frame < self.frame).min_by_key(|(tile, r)| (r.last_frame, **tile));
+        let oldest = self
+            .layers
+            .iter()
+            .filter(|(_, r)| r.last_frame < self.frame)
+            .min_by_key(|(tile, r)| (r.last_frame, **tile));
         let tile = *oldest?.0;
         self.layers.remove(&tile).map(|resident| resident.layer)
     }

@@ -183,12 +183,8 @@ mod tests {
     #[test]
     fn clip_space_agrees_with_the_published_intrinsics() {
         for projection in [Projection::Perspective, Projection::Orthographic] {
-            let lens = Lens {
-                projection,
-                horizontal_aperture_offset: 3.0,
-                vertical_aperture_offset: -1.0,
-                ..Lens::default()
-            };
+            let lens =
+                Lens { projection, horizontal_aperture_offset: 3.0, vertical_aperture_offset: -1.0, ..Lens::default() };
             let intrinsics = lens.intrinsics(320, 200, ApertureFit::Both).unwrap();
             let pose = Pose::look_at(DVec3::new(1.0, 30.0, -4.0), DVec3::new(20.0, 3.0, 40.0));
             let camera = Camera { pose, intrinsics, near_m: 0.5, far_m: 1000.0 };

@@ -48,7 +48,11 @@ pub fn bake(site: &OpenSite, progress: &dyn Progress) -> Result<BakeReport, Fail
 
 /// The site's archive, baked now if it is missing, stale or damaged. Says
 /// whether it was there.
-pub(crate) fn ensure_baked(site: &OpenSite, ground: &Ground, progress: &dyn Progress) -> Result<(Archive, PathBuf, bool), Failure> {
+pub(crate) fn ensure_baked(
+    site: &OpenSite,
+    ground: &Ground,
+    progress: &dyn Progress,
+) -> Result<(Archive, PathBuf, bool), Failure> {
     let path = site.cache_folder().join(format!("{}.pyramid", ground.key.short()));
     match Archive::open(&path, Some(&ground.key)) {
         Ok(archive) => return Ok((archive, path, true)),

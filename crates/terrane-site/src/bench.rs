@@ -39,7 +39,12 @@ pub struct CameraBench {
 }
 
 /// Times baking into memory, and `frames` frames of each camera.
-pub fn bench(site: &OpenSite, size: (u32, u32), frames: usize, progress: &dyn Progress) -> Result<BenchReport, Failure> {
+pub fn bench(
+    site: &OpenSite,
+    size: (u32, u32),
+    frames: usize,
+    progress: &dyn Progress,
+) -> Result<BenchReport, Failure> {
     let ground = site.ground(progress)?;
     let posts: usize = ground.dems.iter().map(|source| source.dem.valid).sum();
     let start = Instant::now();

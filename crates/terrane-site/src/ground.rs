@@ -45,14 +45,16 @@ impl OpenSite {
     pub fn ground(&self, progress: &dyn Progress) -> Result<Ground, Failure> {
         let terrain = self.terrain()?;
         let mut diagnostics = self.layer_warnings(terrain);
-        let layers: Vec<&TerrainLayer> = terrain.layers.iter().filter(|layer| layer.kind == "dem" && layer.enabled).collect();
+        let layers: Vec<&TerrainLayer> =
+            terrain.layers.iter().filter(|layer| layer.kind == "dem" && layer.enabled).collect();
         let mut read = Vec::new();
         for layer in layers {
             read.push(self.read_layer(layer, progress)?);
         }
         read.sort_by(|a, b| a.dem.grid.posting_m.total_cmp(&b.dem.grid.posting_m));
         let Some(finest) = read.first() else {
-            let mut error = self.error("terrain-no-dem", "terrain has no DEM", "it has no enabled layer of kind `dem`".into());
+            let mut error =
+                self.error("terrain-no-dem", "terrain has no DEM", "it has no enabled layer of kind `dem`".into());
             error.place.prim = Some(terrain.prim.clone());
             return Err(error.with_help("add a child with lunco:layer = \"dem\" and lunco:layer:demSource").into());
         };
@@ -80,13 +82,14 @@ impl OpenSite {
             ..SurfaceSpec::default()
         };
         let key = surface_key(&dems, &frame, &spec);
-        let surface = Surface::new(spec)
-            .map_err(|error| self.error("surface", "the DEMs make no surface", error.to_string()))?;
+        let surface =
+            Surface::new(spec).map_err(|error| self.error("surface", "the DEMs make no surface", error.to_string()))?;
         Ok(Ground { surface, crs, frame, origin_lon_lat_deg, dems, key, diagnostics })
     }
 
     fn layer_warnings(&self, terrain: &TerrainSpec) -> Vec<Diagnostic> {
-        let ignored = terrain.layers.iter().filter(|layer| layer.enabled && !DRAWN_KINDS.contains(&layer.kind.as_str()));
+        let ignored =
+            terrain.layers.iter().filter(|layer| layer.enabled && !DRAWN_KINDS.contains(&layer.kind.as_str()));
         let mut warnings: Vec<Diagnostic> = ignored
             .map(|layer| {
                 let mut warning = self.error("layer-not-drawn", "layer has no effect yet", String::new());
@@ -106,12 +109,17 @@ impl OpenSite {
 
     fn read_layer(&self, layer: &TerrainLayer, progress: &dyn Progress) -> Result<DemSource, Failure> {
         let Some((asset, attribute)) = layer.asset("layer:demSource") else {
-            let mut error = self.error("dem-no-source", "DEM layer names no raster", "lunco:layer:demSource is not authored".into());
+            let mut error = self.error(
+                "dem-no-source",
+                "DEM layer names no raster",
+                "lunco:layer:demSource is not authored".into(),
+            );
             error.place.prim = Some(layer.prim.clone());
             return Err(error.into());
         };
         let (file, overrides) = self.raster(asset, attribute)?;
-        let dem = read_dem(&file, &overrides, progress).map_err(|error| self.at_attribute(error.diagnostic(), attribute))?;
+        let dem =
+            read_dem(&file, &overrides, progress).map_err(|error| self.at_attribute(error.diagnostic(), attribute))?;
         Ok(DemSource { prim: layer.prim.clone(), file, dem })
     }
 
@@ -127,7 +135,10 @@ impl OpenSite {
             diagnostic
         };
         if crs.body.naif_id.is_some_and(|id| id != anchor.body) {
-            let detail = format!("lunco:anchor:body is {}, the DEM lies on {} ({:?})", anchor.body, crs.body.name, crs.body.naif_id);
+            let detail = format!(
+                "lunco:anchor:body is {}, the DEM lies on {} ({:?})",
+                anchor.body, crs.body.name, crs.body.naif_id
+            );
             return Err(at_anchor(self.error("anchor-body", "anchor and DEM are on different bodies", detail)).into());
         }
         let (easting_m, northing_m) = crs.from_lon_lat(anchor.lon_deg, anchor.lat_deg)?;
@@ -146,13 +157,20 @@ impl OpenSite {
                 anchor.lon_deg, anchor.lat_deg
             ))));
         }
-        let frame = SiteFrame { origin_easting_m: easting_m, origin_northing_m: northing_m, origin_height_m: anchor.height_m };
+        let frame =
+            SiteFrame { origin_easting_m: easting_m, origin_northing_m: northing_m, origin_height_m: anchor.height_m };
         Ok((frame, warnings))
     }
 }
 
 /// Crops, thins and reprojects a DEM as its layer and the site's CRS ask.
-fn fit(source: DemSource, layer: Option<&TerrainLayer>, crs: &Crs, frame: &SiteFrame, progress: &dyn Progress) -> Result<DemSource, Failure> {
+fn fit(
+    source: DemSource,
+    layer: Option<&TerrainLayer>,
+    crs: &Crs,
+    frame: &SiteFrame,
+    progress: &dyn Progress,
+) -> Result<DemSource, Failure> {
     let number = |name: &str| layer.and_then(|layer| layer.number(name)).filter(|value| *value > 0.0);
     let DemSource { prim, file, mut dem } = source;
     let target_m = number("layer:targetRes").filter(|target| *target > dem.grid.posting_m * 1.001);
@@ -200,7 +218,14 @@ fn grid_over([west, east, south, north]: [f64; 4], posting_m: f64) -> PostGrid {
 }
 
 /// The posts within a square of `window_m` around the site origin.
-fn crop(dem: Dem, frame: &SiteFrame, window_m: f64, crs: &Crs, file: &Path, progress: &dyn Progress) -> Result<Dem, Failure> {
+fn crop(
+    dem: Dem,
+    frame: &SiteFrame,
+    window_m: f64,
+    crs: &Crs,
+    file: &Path,
+    progress: &dyn Progress,
+) -> Result<Dem, Failure> {
     let grid = dem.grid;
     let (column, row) = grid.column_row(frame.origin_easting_m, frame.origin_northing_m);
     let reach = 0.5 * window_m / grid.posting_m;

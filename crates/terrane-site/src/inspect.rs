@@ -95,6 +95,17 @@ pub struct LookReport {
     pub is_bound: bool,
     /// Parameters with their effective value and the attribute it comes from.
     pub params: Vec<ParamReport>,
+    /// Maps that the shader binds, and what is authored for them.
+    pub maps: Vec<MapReport>,
+}
+
+/// One map of a look.
+#[derive(Debug, Clone, Serialize)]
+pub struct MapReport {
+    /// Name, as in `inputs:<name>`.
+    pub name: String,
+    /// Asset path as authored.
+    pub authored: Option<String>,
 }
 
 /// One parameter of a look.
@@ -151,15 +162,16 @@ pub fn inspect(site: &OpenSite, progress: &dyn Progress) -> InspectReport {
             None
         }
     };
-    let site_from_world = terrain.and_then(|terrain| site.site_from_world(terrain).ok()).unwrap_or(terrane_core::Pose::IDENTITY);
+    let site_from_world =
+        terrain.and_then(|terrain| site.site_from_world(terrain).ok()).unwrap_or(terrane_core::Pose::IDENTITY);
     let bound = terrain.and_then(|terrain| terrain.material.as_ref());
     let mut looks = Vec::new();
     for (material, look) in &spec.looks {
         let is_bound = bound == Some(material);
-        let params = match terrane_look::compile(&look.shader, &site.roots) {
+        let (params, textures) = match terrane_look::compile(&look.shader, &site.roots) {
             Ok(program) => {
                 keep(Failure { diagnostics: program.check(look, &site.stage.display().to_string()) });
-                program.params
+                (program.params, program.textures)
             }
             Err(error) => {
                 let mut error = site.at_attribute(*error, &look.shader.path);
@@ -168,7 +180,7 @@ pub fn inspect(site: &OpenSite, progress: &dyn Progress) -> InspectReport {
                     error.severity = Severity::Warning;
                 }
                 keep(error.into());
-                vec![]
+                (vec![], vec![])
             }
         };
         let params = params.into_iter().map(|declared| {
@@ -179,7 +191,15 @@ pub fn inspect(site: &OpenSite, progress: &dyn Progress) -> InspectReport {
                 declared,
             }
         });
+        let maps = textures.into_iter().map(|slot| MapReport {
+            authored: look.inputs.get(&slot.name).and_then(|input| match &input.value {
+                ParamValue::Asset(asset) => Some(asset.authored.clone()),
+                _ => None,
+            }),
+            name: slot.name,
+        });
         looks.push(LookReport {
+            maps: maps.collect(),
             material: material.clone(),
             shader: look.shader.asset.authored.clone(),
             is_bound,
@@ -198,7 +218,8 @@ pub fn inspect(site: &OpenSite, progress: &dyn Progress) -> InspectReport {
         CameraReport {
             prim: camera.prim.clone(),
             position_m: position_m.to_array(),
-            horizontal_fov_deg: pinhole.then(|| 2.0 * (0.5 * lens.horizontal_aperture / lens.focal_length).atan().to_degrees()),
+            horizontal_fov_deg: pinhole
+                .then(|| 2.0 * (0.5 * lens.horizontal_aperture / lens.focal_length).atan().to_degrees()),
             above_ground_m: below.map(|below| position_m.y - below.height_m),
         }
     });

@@ -11,9 +11,16 @@ impl OpenSite {
     /// The raster file that an attribute names, with the twin's settings for
     /// it. `attribute` is its path, for messages.
     pub(crate) fn raster(&self, asset: &AssetRef, attribute: &str) -> Result<(PathBuf, RasterOverrides), Failure> {
-        let place = Place { file: Some(self.stage.display().to_string()), prim: Some(attribute.to_owned()), ..Place::default() };
+        let place = Place {
+            file: Some(self.stage.display().to_string()),
+            prim: Some(attribute.to_owned()),
+            ..Place::default()
+        };
         let anchor = (!asset.anchor.is_empty()).then_some(asset.anchor.as_str());
-        let location = self.roots.resolve(&asset.authored, anchor).map_err(|error| error.diagnostic().with_place(place.clone()))?;
+        let location = self
+            .roots
+            .resolve(&asset.authored, anchor)
+            .map_err(|error| error.diagnostic().with_place(place.clone()))?;
         let AssetLocation::File(file) = location else {
             return Err(Diagnostic::error("raster-in-library", "rasters come from files")
                 .with_place(place)
@@ -27,9 +34,14 @@ impl OpenSite {
                 .with_help("check the path, or the entry under [data] in twin.toml")
                 .into());
         }
-        let settings = self.roots.twin.as_ref().and_then(|twin| twin.raster_settings(&file)).cloned().unwrap_or_default();
-        let overrides =
-            RasterOverrides { scale: settings.scale, offset: settings.offset, nodata: settings.nodata, crs: settings.crs };
+        let settings =
+            self.roots.twin.as_ref().and_then(|twin| twin.raster_settings(&file)).cloned().unwrap_or_default();
+        let overrides = RasterOverrides {
+            scale: settings.scale,
+            offset: settings.offset,
+            nodata: settings.nodata,
+            crs: settings.crs,
+        };
         Ok((file, overrides))
     }
 
@@ -38,12 +50,16 @@ impl OpenSite {
         match &diagnostic.place.file {
             Some(file) => {
                 let authored = format!("authored in {} at {attribute}", self.stage.display());
-                diagnostic.detail = if diagnostic.detail.is_empty() { authored } else { format!("{}\n{authored}", diagnostic.detail) };
+                diagnostic.detail =
+                    if diagnostic.detail.is_empty() { authored } else { format!("{}\n{authored}", diagnostic.detail) };
                 diagnostic.place.file = Some(file.clone());
             }
             None => {
-                diagnostic.place =
-                    Place { file: Some(self.stage.display().to_string()), prim: Some(attribute.to_owned()), ..diagnostic.place };
+                diagnostic.place = Place {
+                    file: Some(self.stage.display().to_string()),
+                    prim: Some(attribute.to_owned()),
+                    ..diagnostic.place
+                };
             }
         }
         diagnostic

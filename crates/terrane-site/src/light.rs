@@ -12,10 +12,15 @@ impl OpenSite {
     pub fn lighting(&self, site_from_world: &Pose) -> Result<(Lighting, Vec<Diagnostic>), Failure> {
         let mut warnings = Vec::new();
         let mut warn = |code: &str, title: &str, prim: Option<&str>, detail: String| {
-            let place = Place { file: Some(self.stage.display().to_string()), prim: prim.map(str::to_owned), ..Place::default() };
+            let place = Place {
+                file: Some(self.stage.display().to_string()),
+                prim: prim.map(str::to_owned),
+                ..Place::default()
+            };
             warnings.push(Diagnostic::new(Severity::Warning, code, title).with_place(place).with_detail(detail));
         };
-        let visible = |kind: LightKind| self.spec.lights.iter().filter(move |light| light.visible && light.kind == kind);
+        let visible =
+            |kind: LightKind| self.spec.lights.iter().filter(move |light| light.visible && light.kind == kind);
         let mut suns = visible(LightKind::Distant);
         let sun = suns.next();
         for other in suns {
@@ -23,7 +28,12 @@ impl OpenSite {
             warn("light-not-drawn", "a second DistantLight has no effect", Some(&other.prim), detail);
         }
         if sun.is_none() {
-            warn("stage-no-sun", "stage has no sun", None, "no visible DistantLight; the ground is lit by domes alone".into());
+            warn(
+                "stage-no-sun",
+                "stage has no sun",
+                None,
+                "no visible DistantLight; the ground is lit by domes alone".into(),
+            );
         }
         let colour = |light: &LightSpec| light.color.map(|channel| channel * light.intensity);
         let mut sky_luminance = [0.0; 3];

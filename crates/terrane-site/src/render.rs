@@ -14,7 +14,9 @@ use terrane_feed::{
     SunDescription, write_images,
 };
 use terrane_geo::read_image;
-use terrane_render::{Camera, Frame, FrameRequest, FrameStats, Gpu, GroundRenderer, GroundSource, Lighting, RasterLayer};
+use terrane_render::{
+    Camera, Frame, FrameRequest, FrameStats, Gpu, GroundRenderer, GroundSource, Lighting, RasterLayer,
+};
 use terrane_stage::spec::CameraSpec;
 
 /// How pictures are made.
@@ -117,7 +119,9 @@ impl OpenSite {
     /// Reads the albedo layer that a look names and places it on the ground.
     fn layers(&self, look: &ShaderLook, ground: &Ground, progress: &dyn Progress) -> Result<Layers, Failure> {
         let mut layers = Layers::default();
-        let Some(Authored { value: ParamValue::Asset(asset), path }) = look.inputs.get(ALBEDO_MAP) else { return Ok(layers) };
+        let Some(Authored { value: ParamValue::Asset(asset), path }) = look.inputs.get(ALBEDO_MAP) else {
+            return Ok(layers);
+        };
         let (file, overrides) = self.raster(asset, path)?;
         let image = read_image(&file, &overrides, &ground.crs, MAX_LAYER_SIDE, progress)
             .map_err(|error| self.at_attribute(error.diagnostic(), path))?;
@@ -140,10 +144,16 @@ impl OpenSite {
         let right_m = x0_m + image.columns as f64 * pixel_m;
         let bottom_m = z0_m + image.rows as f64 * pixel_m;
         let widest = ground.surface.spec().dems.iter();
-        if !widest.clone().any(|dem| x0_m < dem.x1_m() && right_m > dem.x0_m && z0_m < dem.z1_m() && bottom_m > dem.z0_m) {
+        if !widest
+            .clone()
+            .any(|dem| x0_m < dem.x1_m() && right_m > dem.x0_m && z0_m < dem.z1_m() && bottom_m > dem.z0_m)
+        {
             let detail = format!(
                 "in site metres (x, z) the layer covers {x0_m:.1} to {right_m:.1}, {z0_m:.1} to {bottom_m:.1}; the finest DEM covers {:.1} to {:.1}, {:.1} to {:.1}",
-                finest.x0_m, finest.x1_m(), finest.z0_m, finest.z1_m()
+                finest.x0_m,
+                finest.x1_m(),
+                finest.z0_m,
+                finest.z1_m()
             );
             let error = Diagnostic::error("layer-elsewhere", "layer does not overlap the DEM");
             let error = error.with_place(Place::file(file.display().to_string())).with_detail(detail);
@@ -151,7 +161,9 @@ impl OpenSite {
         }
         let (columns, rows) = (image.columns as u32, image.rows as u32);
         layers.keys.insert(ALBEDO_MAP.to_owned(), image.key.to_string());
-        layers.rasters.insert(ALBEDO_MAP.to_owned(), RasterLayer { x0_m, z0_m, pixel_m, columns, rows, rgba: image.rgba });
+        layers
+            .rasters
+            .insert(ALBEDO_MAP.to_owned(), RasterLayer { x0_m, z0_m, pixel_m, columns, rows, rgba: image.rgba });
         Ok(layers)
     }
 
@@ -159,7 +171,8 @@ impl OpenSite {
     pub fn studio(&self, options: RenderOptions, progress: &dyn Progress) -> Result<Studio, Failure> {
         let terrain = self.terrain()?;
         let look = self.look(&options.set)?;
-        let program = terrane_look::compile(&look.shader, &self.roots).map_err(|error| self.at_attribute(*error, &look.shader.path))?;
+        let program = terrane_look::compile(&look.shader, &self.roots)
+            .map_err(|error| self.at_attribute(*error, &look.shader.path))?;
         let wrong = program.check(&look, &self.stage.display().to_string());
         Failure::if_any(&wrong)?;
         let site_from_world = self.site_from_world(terrain)?;
@@ -207,7 +220,11 @@ fn look_notes(look: &ShaderLook, stage: &Path) -> Vec<Diagnostic> {
         Diagnostic::note("look-partly-used", title).with_place(place).with_detail(detail)
     };
     let vertex = look.vertex_shader.iter().map(|source| {
-        note(&source.path, "vertex stage not used yet", "the ground is drawn by the static path: same appearance, no geomorph")
+        note(
+            &source.path,
+            "vertex stage not used yet",
+            "the ground is drawn by the static path: same appearance, no geomorph",
+        )
     });
     let interface = look.interface.iter().map(|interface| {
         note(&interface.path, "interface not used yet", "nothing is drawn beyond the edge of the data")
@@ -278,7 +295,13 @@ impl Studio {
         })
     }
 
-    fn description(&self, site: &OpenSite, camera: &CameraSpec, request: &FrameRequest, exposure: &Exposure) -> CameraDescription {
+    fn description(
+        &self,
+        site: &OpenSite,
+        camera: &CameraSpec,
+        request: &FrameRequest,
+        exposure: &Exposure,
+    ) -> CameraDescription {
         let Intrinsics { width, height, projection, .. } = request.camera.intrinsics;
         let light = &request.lighting;
         let is_lit = light.sun_illuminance_lux.iter().any(|lux| *lux > 0.0);

@@ -69,7 +69,8 @@ pub(crate) fn ensure_generated(roots: &AssetRoots, progress: &dyn Progress) -> R
                 .with_detail(detail),
         )
     };
-    let synthetic: Synthetic = table.clone().try_into().map_err(|error: toml::de::Error| wrong(format!("[synthetic] {}", error.message())))?;
+    let synthetic: Synthetic =
+        table.clone().try_into().map_err(|error: toml::de::Error| wrong(format!("[synthetic] {}", error.message())))?;
     synthetic.recipe.validate().map_err(|error| wrong(error.to_string()))?;
     if let Some(raster) = synthetic.rasters.iter().find(|raster| !(2..=MAX_POSTS).contains(&raster.posts)) {
         return Err(wrong(format!("{}: posts is {}; it goes from 2 to {MAX_POSTS}", raster.file, raster.posts)));
@@ -86,7 +87,9 @@ pub(crate) fn ensure_generated(roots: &AssetRoots, progress: &dyn Progress) -> R
         }
         if landscape.is_none() {
             progress.begin("laying craters", 1);
-            landscape = Some(Landscape::new(&synthetic.recipe, synthetic.half_extent_m).map_err(|error| wrong(error.to_string()))?);
+            landscape = Some(
+                Landscape::new(&synthetic.recipe, synthetic.half_extent_m).map_err(|error| wrong(error.to_string()))?,
+            );
             progress.advance(1);
         }
         if let Some(landscape) = &landscape {
@@ -146,6 +149,9 @@ fn make(
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(path, text).map_err(|error| {
         let place = Place::file(path.display().to_string());
-        Diagnostic::error("write-failed", "twin's data can't be written").with_place(place).with_detail(error.to_string()).into()
+        Diagnostic::error("write-failed", "twin's data can't be written")
+            .with_place(place)
+            .with_detail(error.to_string())
+            .into()
     })
 }

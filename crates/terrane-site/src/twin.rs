@@ -48,14 +48,19 @@ pub fn new_twin(new: &NewTwin, progress: &dyn Progress) -> Result<NewTwinReport,
         return Err(Diagnostic::error("twin-exists", "twin exists already").with_place(at(&new.folder)).into());
     }
     let failed = |path: &Path, error: std::io::Error| {
-        Failure::from(Diagnostic::error("write-failed", "twin can't be written").with_place(at(path)).with_detail(error.to_string()))
+        Failure::from(
+            Diagnostic::error("write-failed", "twin can't be written")
+                .with_place(at(path))
+                .with_detail(error.to_string()),
+        )
     };
     let parent = match new.folder.parent() {
         Some(parent) if parent != Path::new("") => parent.to_owned(),
         _ => PathBuf::from("."),
     };
     // Look at every raster before anything is written.
-    let overrides = |index: usize| if index == 0 { raster_overrides(&new.settings) } else { RasterOverrides::default() };
+    let overrides =
+        |index: usize| if index == 0 { raster_overrides(&new.settings) } else { RasterOverrides::default() };
     for (index, dem) in new.dems.iter().enumerate() {
         raster_info(dem, &overrides(index))?.post_grid(dem)?;
     }
@@ -63,7 +68,8 @@ pub fn new_twin(new: &NewTwin, progress: &dyn Progress) -> Result<NewTwinReport,
         raster_info(albedo, &RasterOverrides::default())?;
     }
     std::fs::create_dir_all(&parent).map_err(|error| failed(&parent, error))?;
-    let aside = tempfile::Builder::new().prefix(".partial-").tempdir_in(&parent).map_err(|error| failed(&parent, error))?;
+    let aside =
+        tempfile::Builder::new().prefix(".partial-").tempdir_in(&parent).map_err(|error| failed(&parent, error))?;
     let root = aside.path().join(&name);
     std::fs::create_dir_all(root.join("data")).map_err(|error| failed(&root, error))?;
 
@@ -86,8 +92,9 @@ pub fn new_twin(new: &NewTwin, progress: &dyn Progress) -> Result<NewTwinReport,
         }
         None => None,
     };
-    let text = toml::to_string_pretty(&manifest)
-        .map_err(|error| Diagnostic::error("twin-manifest", "manifest can't be written").with_detail(error.to_string()))?;
+    let text = toml::to_string_pretty(&manifest).map_err(|error| {
+        Diagnostic::error("twin-manifest", "manifest can't be written").with_detail(error.to_string())
+    })?;
     write(&root.join(MANIFEST_NAME), &text)?;
     write(&root.join(".gitignore"), ".terrane/\n")?;
 
@@ -107,7 +114,8 @@ pub fn new_twin(new: &NewTwin, progress: &dyn Progress) -> Result<NewTwinReport,
 }
 
 fn is_identifier(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 fn raster_overrides(settings: &RasterSettings) -> RasterOverrides {
@@ -128,10 +136,20 @@ fn address_for(file: &Path, taken: &mut Vec<String>) -> String {
 }
 
 /// Copies a file in, or names it where it is.
-fn bring(file: &Path, address: &str, root: &Path, copy: bool, data: &mut BTreeMap<String, String>) -> Result<(), Failure> {
+fn bring(
+    file: &Path,
+    address: &str,
+    root: &Path,
+    copy: bool,
+    data: &mut BTreeMap<String, String>,
+) -> Result<(), Failure> {
     let failed = |error: std::io::Error| {
         let place = Place::file(file.display().to_string());
-        Failure::from(Diagnostic::error("data-unreadable", "data can't be brought in").with_place(place).with_detail(error.to_string()))
+        Failure::from(
+            Diagnostic::error("data-unreadable", "data can't be brought in")
+                .with_place(place)
+                .with_detail(error.to_string()),
+        )
     };
     if copy {
         std::fs::copy(file, root.join(address)).map_err(failed)?;
@@ -145,7 +163,10 @@ fn bring(file: &Path, address: &str, root: &Path, copy: bool, data: &mut BTreeMa
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(path, text).map_err(|error| {
         let place = Place::file(path.display().to_string());
-        Diagnostic::error("write-failed", "twin can't be written").with_place(place).with_detail(error.to_string()).into()
+        Diagnostic::error("write-failed", "twin can't be written")
+            .with_place(place)
+            .with_detail(error.to_string())
+            .into()
     })
 }
 
@@ -161,11 +182,14 @@ struct Viewpoints {
     plan_height_m: f64,
     plan_extent_m: f64,
     plan_middle: [f64; 2],
+    sun_elevation_deg: f64,
 }
 
 /// Eye heights of a standing rover's cameras, metres.
 const NAV_HEIGHT_M: f64 = 1.6;
 const MAST_HEIGHT_M: f64 = 2.2;
+/// How high a new site's sun stands where it can; near a pole it stands lower.
+const SUN_ELEVATION_DEG: f64 = 35.0;
 
 impl Viewpoints {
     fn over(site: &OpenSite, progress: &dyn Progress) -> Result<Self, Failure> {
@@ -180,7 +204,8 @@ impl Viewpoints {
         });
         let stand = stand.filter_map(|(x, z)| Some((x, z, ground.surface.ground_at(x, z)?.height_m))).next();
         let (x, z, y) = stand.ok_or_else(|| {
-            Diagnostic::error("twin-no-ground", "no ground near the DEM's middle").with_detail("every post there is a hole")
+            Diagnostic::error("twin-no-ground", "no ground near the DEM's middle")
+                .with_detail("every post there is a hole")
         })?;
         let datum_m = (y + ground.frame.origin_height_m).round();
         let (lon, lat) = ground.origin_lon_lat_deg;
@@ -189,7 +214,9 @@ impl Viewpoints {
         let shift = if anchor.is_some() { datum_m - ground.frame.origin_height_m } else { 0.0 };
         let extent = half_x.max(half_z);
         let heights = dem.heights_m.iter().filter(|height| !height.is_nan());
-        let top = f64::from(heights.fold(f32::NEG_INFINITY, |top, height| top.max(*height))) - ground.frame.origin_height_m - shift;
+        let top = f64::from(heights.fold(f32::NEG_INFINITY, |top, height| top.max(*height)))
+            - ground.frame.origin_height_m
+            - shift;
         let overview_height = (y - shift) + 0.55 * extent;
         Ok(Self {
             anchor,
@@ -200,6 +227,7 @@ impl Viewpoints {
             plan_height_m: top + extent + 10.0,
             plan_extent_m: 2.0 * extent + dem.posting_m,
             plan_middle: [mid_x, mid_z],
+            sun_elevation_deg: (91.0 - lat.abs()).clamp(5.0, SUN_ELEVATION_DEG).round(),
         })
     }
 }
@@ -217,7 +245,8 @@ fn camera_text(text: &mut String, name: &str, place: [f64; 3], rotate: [f64; 3],
 }
 
 fn stage_text(name: &str, dems: &[String], albedo: Option<&str>, view: Option<&Viewpoints>) -> String {
-    let mut text = String::from("#usda 1.0\n(\n    defaultPrim = \"World\"\n    metersPerUnit = 1\n    upAxis = \"Y\"\n)\n\n");
+    let mut text =
+        String::from("#usda 1.0\n(\n    defaultPrim = \"World\"\n    metersPerUnit = 1\n    upAxis = \"Y\"\n)\n\n");
     text += "def Xform \"World\"\n{\n";
     if let Some((body, lon, lat, height)) = view.and_then(|view| view.anchor) {
         let _ = write!(
@@ -227,7 +256,8 @@ fn stage_text(name: &str, dems: &[String], albedo: Option<&str>, view: Option<&V
         );
     }
     text += "    def Xform \"Terrain\" (\n        prepend apiSchemas = [\"MaterialBindingAPI\"]\n    )\n    {\n";
-    text += "        uniform token lunco:assetMode = \"layered\"\n        rel material:binding = </World/Looks/Ground>\n";
+    text +=
+        "        uniform token lunco:assetMode = \"layered\"\n        rel material:binding = </World/Looks/Ground>\n";
     for (index, address) in dems.iter().enumerate() {
         let _ = write!(
             text,
@@ -245,9 +275,13 @@ fn stage_text(name: &str, dems: &[String], albedo: Option<&str>, view: Option<&V
     }
     text += "                float inputs:weight_albedo = 1.0\n                float inputs:weight_normal = 1.0\n";
     text += "                token outputs:surface\n            }\n        }\n    }\n\n";
-    text += "    # From the north-west, 35 degrees high. To aim it: rotateXYZ = (-elevation,\n    # 180 - azimuth, 0), azimuth clockwise from grid north.\n";
+    let elevation = view.map_or(SUN_ELEVATION_DEG, |view| view.sun_elevation_deg);
+    let _ = writeln!(
+        text,
+        "    # From the north-west, {elevation} degrees high. To aim it: rotateXYZ = (-elevation,\n    # 180 - azimuth, 0), azimuth clockwise from grid north."
+    );
     text += "    def DistantLight \"Sun\" (\n        prepend references = @lunco://lighting/sun.usda@</Sun>\n    )\n    {\n";
-    text += "        double3 xformOp:rotateXYZ = (-35, -135, 0)\n    }\n";
+    let _ = write!(text, "        double3 xformOp:rotateXYZ = (-{elevation}, -135, 0)\n    }}\n");
     if let Some(view) = view {
         text += "\n    def Scope \"Cameras\"\n    {\n";
         let pinhole = "            float focalLength = 20\n            float horizontalAperture = 24\n            float verticalAperture = 13.5\n            float2 clippingRange = (0.05, 1000000)\n";
@@ -260,7 +294,13 @@ fn stage_text(name: &str, dems: &[String], albedo: Option<&str>, view: Option<&V
             "            token projection = \"orthographic\"\n            float horizontalAperture = {side:.1}\n            float verticalAperture = {side:.1}\n            float2 clippingRange = (1, 1000000)\n"
         );
         let _ = writeln!(text, "        # A map view: straight down, north up.");
-        camera_text(&mut text, "Plan", [view.plan_middle[0], view.plan_height_m, view.plan_middle[1]], [-90.0, 0.0, 0.0], &plan);
+        camera_text(
+            &mut text,
+            "Plan",
+            [view.plan_middle[0], view.plan_height_m, view.plan_middle[1]],
+            [-90.0, 0.0, 0.0],
+            &plan,
+        );
         text += "    }\n";
     }
     let _ = name;

@@ -34,8 +34,9 @@ impl Surface {
         let candidates = |place: f64| [place.floor().min(last), (place.ceil() - 1.0).clamp(0.0, last)];
         let cells = candidates(v).into_iter().flat_map(|cv| candidates(u).map(|cu| (cu, cv)));
         let posting_m = lattice.posting_at_m(tile.level);
-        let (height_m, normal) =
-            cells.into_iter().find_map(|(cu, cv)| self.on_triangle(tile, cu as u32, cv as u32, u - cu, v - cv, posting_m))?;
+        let (height_m, normal) = cells
+            .into_iter()
+            .find_map(|(cu, cv)| self.on_triangle(tile, cu as u32, cv as u32, u - cu, v - cv, posting_m))?;
         let dem = self.datum_height_m(x_m, z_m).map_or(self.spec().dems.len() - 1, |(_, dem)| dem);
         Some(Ground { height_m, normal, slope_rad: normal.y.clamp(-1.0, 1.0).acos(), posting_m, dem, tile })
     }
@@ -125,7 +126,8 @@ mod tests {
         assert_eq!(surface.ground_at(5.0, 6.0).unwrap().dem, 0);
         // No cliff at the border, and the coarse heights far away.
         for step in [0.01, 0.5, 1.0] {
-            let (inside, outside) = (surface.ground_at(32.0 - step, 3.0).unwrap(), surface.ground_at(32.0 + step, 3.0).unwrap());
+            let (inside, outside) =
+                (surface.ground_at(32.0 - step, 3.0).unwrap(), surface.ground_at(32.0 + step, 3.0).unwrap());
             assert!((inside.height_m - outside.height_m).abs() < 0.4 * step + 1e-3, "{step}");
         }
         assert_eq!(surface.ground_at(700.0, 0.0).unwrap().height_m, 0.0);

@@ -177,7 +177,8 @@ impl Lattice {
             wave.retain(|tile| self.has_ground(*tile));
             wave.sort_by_key(|tile| (tile.z, tile.x));
             all.extend_from_slice(&wave);
-            wave = wave.iter().filter(|tile| self.is_split(**tile)).filter_map(|tile| tile.children()).flatten().collect();
+            wave =
+                wave.iter().filter(|tile| self.is_split(**tile)).filter_map(|tile| tile.children()).flatten().collect();
         }
         all
     }

@@ -169,13 +169,19 @@ impl<W: Write> BlockWriter<W> {
 
 impl Archive {
     /// Writes a pyramid beside `path` and moves it there when whole.
-    pub fn write(path: &Path, key: &ContentKey, pyramid: &Pyramid, progress: &dyn Progress) -> Result<(), ArchiveError> {
+    pub fn write(
+        path: &Path,
+        key: &ContentKey,
+        pyramid: &Pyramid,
+        progress: &dyn Progress,
+    ) -> Result<(), ArchiveError> {
         let io = |source| ArchiveError::Io { path: path.to_owned(), source };
         let folder = path.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder).map_err(io)?;
         // Blocks first, into a file of their own, since the index in front
         // holds their sizes; offsets in it are relative to the first block.
-        let mut blocks = BlockWriter { out: std::io::BufWriter::new(tempfile::tempfile_in(folder).map_err(io)?), offset: 0 };
+        let mut blocks =
+            BlockWriter { out: std::io::BufWriter::new(tempfile::tempfile_in(folder).map_err(io)?), offset: 0 };
         progress.begin("writing", pyramid.heights_m.len() as u64);
         let mut entries = Vec::with_capacity(pyramid.nodes.len());
         for (tile, node) in &pyramid.nodes {
@@ -199,7 +205,11 @@ impl Archive {
         for map in &pyramid.maps {
             let heights = blocks.block(&map.heights_m).map_err(io)?;
             let gradients = blocks.block(bytemuck::cast_slice(&map.gradients)).map_err(io)?;
-            maps.push(MapEntry { map: SiteMap { heights_m: vec![], gradients: vec![], ..map.clone() }, heights, gradients });
+            maps.push(MapEntry {
+                map: SiteMap { heights_m: vec![], gradients: vec![], ..map.clone() },
+                heights,
+                gradients,
+            });
         }
         let meta = Meta { lattice: pyramid.lattice.clone(), reference_m: pyramid.reference_m, maps };
         let meta = serde_json::to_vec(&meta).map_err(|error| io(error.into()))?;
@@ -233,7 +243,9 @@ impl Archive {
         let owned = || path.to_owned();
         let io = |source: std::io::Error| match source.kind() {
             std::io::ErrorKind::NotFound => ArchiveError::Missing { path: owned() },
-            std::io::ErrorKind::UnexpectedEof => ArchiveError::Damaged { path: owned(), why: "it ends too early".into() },
+            std::io::ErrorKind::UnexpectedEof => {
+                ArchiveError::Damaged { path: owned(), why: "it ends too early".into() }
+            }
             _ => ArchiveError::Io { path: owned(), source },
         };
         let damaged = |why: &str| ArchiveError::Damaged { path: owned(), why: why.to_owned() };
@@ -365,7 +377,11 @@ mod tests {
         for k in 0..300 {
             let mut bytes = whole.clone();
             let place = (k * 7919) % bytes.len();
-            if k % 3 == 0 { bytes.truncate(place) } else { bytes[place] ^= 1 << (k % 8) }
+            if k % 3 == 0 {
+                bytes.truncate(place)
+            } else {
+                bytes[place] ^= 1 << (k % 8)
+            }
             std::fs::write(&path, &bytes).unwrap();
             let read = Archive::open(&path, Some(&key)).and_then(|archive| {
                 archive.nodes.keys().try_for_each(|tile| archive.tile(*tile).map(|_| ()))?;

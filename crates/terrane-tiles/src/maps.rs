@@ -32,7 +32,11 @@ pub struct SiteMap {
     pub gradients: Vec<[f32; 2]>,
 }
 
-pub(crate) fn site_maps(surface: &Surface, reference_m: f64, progress: &dyn Progress) -> Result<Vec<SiteMap>, Cancelled> {
+pub(crate) fn site_maps(
+    surface: &Surface,
+    reference_m: f64,
+    progress: &dyn Progress,
+) -> Result<Vec<SiteMap>, Cancelled> {
     let dems = &surface.spec().dems;
     progress.begin("site maps", dems.len() as u64);
     let mut maps = Vec::new();

@@ -150,7 +150,8 @@ fn parent(
             node.has_holes |= known.has_holes;
             children_error = children_error.max(known.error_m);
             let lost = surface.lattice().posting_at_m(tile.level) as f32;
-            own_error = own_error.max(deviation(&heights, fine, (index % 2) * CELLS / 2, (index / 2) * CELLS / 2, lost));
+            own_error =
+                own_error.max(deviation(&heights, fine, (index % 2) * CELLS / 2, (index / 2) * CELLS / 2, lost));
         }
     }
     node.error_m = children_error + own_error;
@@ -207,8 +208,15 @@ mod tests {
                 heights_m[(60 + k / 20) * 257 + 100 + k % 20] = f32::NAN;
             }
         }
-        let dem =
-            DemGrid { name: "t".into(), x0_m: -128.0, z0_m: -100.0, posting_m: 1.0, columns: 257, rows: 200, heights_m };
+        let dem = DemGrid {
+            name: "t".into(),
+            x0_m: -128.0,
+            z0_m: -100.0,
+            posting_m: 1.0,
+            columns: 257,
+            rows: 200,
+            heights_m,
+        };
         Surface::new(SurfaceSpec { dems: vec![dem], ..SurfaceSpec::default() }).unwrap()
     }
 
@@ -231,7 +239,9 @@ mod tests {
                     let drawn = if s + t <= 1.0 {
                         at(0.0, 0.0) + s * (at(1.0, 0.0) - at(0.0, 0.0)) + t * (at(0.0, 1.0) - at(0.0, 0.0))
                     } else {
-                        at(1.0, 1.0) + (1.0 - s) * (at(0.0, 1.0) - at(1.0, 1.0)) + (1.0 - t) * (at(1.0, 0.0) - at(1.0, 1.0))
+                        at(1.0, 1.0)
+                            + (1.0 - s) * (at(0.0, 1.0) - at(1.0, 1.0))
+                            + (1.0 - t) * (at(1.0, 0.0) - at(1.0, 1.0))
                     };
                     if !drawn.is_nan() {
                         let distance = (drawn + pyramid.reference_m - truth).abs();
@@ -273,7 +283,9 @@ mod tests {
         };
         let (one, two) = (bake(1), bake(2));
         assert_eq!(one.nodes, two.nodes);
-        let bits = |p: &Pyramid| p.heights_m.values().flat_map(|h| h.iter().map(|v| v.to_bits()).collect::<Vec<_>>()).collect::<Vec<_>>();
+        let bits = |p: &Pyramid| {
+            p.heights_m.values().flat_map(|h| h.iter().map(|v| v.to_bits()).collect::<Vec<_>>()).collect::<Vec<_>>()
+        };
         assert_eq!(bits(&one), bits(&two));
     }
 }

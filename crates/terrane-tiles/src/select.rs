@@ -67,7 +67,11 @@ pub fn select(nodes: &BTreeMap<TileKey, Node>, lattice: &Lattice, views: &[View]
 const SIDES: [(i32, i32); 4] = [(-1, 0), (1, 0), (0, -1), (0, 1)];
 
 /// Splits tiles until none touches one two or more levels finer.
-fn balance<I: Iterator<Item = TileKey>>(cover: &mut BTreeSet<TileKey>, lattice: &Lattice, children: impl Fn(TileKey) -> I) {
+fn balance<I: Iterator<Item = TileKey>>(
+    cover: &mut BTreeSet<TileKey>,
+    lattice: &Lattice,
+    children: impl Fn(TileKey) -> I,
+) {
     let mut queue: Vec<TileKey> = cover.iter().copied().collect();
     while let Some(tile) = queue.pop() {
         if !cover.contains(&tile) {
@@ -147,10 +151,18 @@ mod tests {
         let lattice = &pyramid.lattice;
         for k in 0..200 {
             let spread = f64::from(k);
-            let eye_m = DVec3::new((spread * 37.7) % 3000.0 - 1500.0, 5.0 + (spread * 13.1) % 900.0, (spread * 91.3) % 3000.0 - 1500.0);
+            let eye_m = DVec3::new(
+                (spread * 37.7) % 3000.0 - 1500.0,
+                5.0 + (spread * 13.1) % 900.0,
+                (spread * 91.3) % 3000.0 - 1500.0,
+            );
             let view = View { eye_m, pixels_per_radian: 700.0, pixels_per_metre: None };
             let selection = select(&pyramid.nodes, lattice, &[view], 1.0);
-            let area: f64 = selection.tiles.iter().map(|t| (f64::from(TILE_CELLS) * lattice.posting_at_m(t.tile.level)).powi(2)).sum();
+            let area: f64 = selection
+                .tiles
+                .iter()
+                .map(|t| (f64::from(TILE_CELLS) * lattice.posting_at_m(t.tile.level)).powi(2))
+                .sum();
             let leaves = lattice.tiles().into_iter().filter(|tile| !lattice.is_split(*tile));
             let ground: f64 = leaves.map(|t| (f64::from(TILE_CELLS) * lattice.posting_at_m(t.level)).powi(2)).sum();
             // A coarse tile may reach over ground that is not there, never less.
