@@ -124,7 +124,8 @@ impl Triangles {
 
     fn ceiling_m(&self, column: usize, row: usize) -> f64 {
         let k = row * self.posts + column;
-        let (north, south) = (self.y_m[k].max(self.y_m[k + 1]), self.y_m[k + self.posts].max(self.y_m[k + self.posts + 1]));
+        let (north, south) =
+            (self.y_m[k].max(self.y_m[k + 1]), self.y_m[k + self.posts].max(self.y_m[k + self.posts + 1]));
         north.max(south)
     }
 

@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn automatic_exposure_reads_only_what_shows() {
         let radiance: Vec<[f32; 3]> = (0..101).map(|k| [k as f32; 3]).collect();
-        let even = Exposure::automatic(&radiance, |k| k >= 40 && k <= 60);
+        let even = Exposure::automatic(&radiance, |k| (40..=60).contains(&k));
         assert!((even.linear_per_cd_m2 - 0.25 / 50.0).abs() < 1e-6, "{even:?}");
         // Mostly dark with a bright part: the bright part decides.
         let harsh = Exposure::automatic(&radiance, |k| k > 95 || (1..10).contains(&k));

@@ -61,7 +61,7 @@ pub struct Param {
 pub struct TextureSlot {
     /// Name, as in `inputs:<name>`.
     pub name: String,
-    /// Binding in group [`MATERIAL_GROUP`].
+    /// Binding in group 2, the material's.
     pub binding: u32,
 }
 

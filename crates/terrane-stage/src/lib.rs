@@ -1,7 +1,7 @@
 //! Opens a USD stage and reads it into plain data.
 //!
 //! Three types carry the crate: [`ReadRequest`] says which stage and at what
-//! time, [`SiteSpec`](spec::SiteSpec) is everything terrane reads from it, and
+//! time, [`SiteSpec`] is everything terrane reads from it, and
 //! [`ConfinedReader`] reads it in a child process of the same program, with
 //! limits on memory, time and output, because a stage comes from outside and a
 //! damaged one can make any reader loop, abort or eat all memory. Programs that
@@ -37,7 +37,7 @@
 //!   diagnostic, and the rest is still true. Nothing is replaced by a guess.
 //! - Textures, shaders and elevation files are handed out as authored, with the
 //!   layer they are relative to; whether they exist is their reader's matter.
-//! - The same stage gives the same [`SiteSpec`](spec::SiteSpec), whatever the
+//! - The same stage gives the same [`SiteSpec`], whatever the
 //!   machine's load.
 //!
 //! Composition is done by the crate `openusd`; none of its types crosses this
