@@ -15,6 +15,7 @@ use terrane_site::{Failure, OpenSite, SiteOptions};
 
 fn main() -> ExitCode {
     terrane_stage::run_reader_child_if_asked();
+    give_vulkan_a_runtime_folder();
     let cli = Cli::parse();
     let progress = progress::Bar::new(cli.quiet);
     if let Err(error) = ctrlc::set_handler(progress.canceller()) {
@@ -33,6 +34,25 @@ fn main() -> ExitCode {
             print::to_stderr(&failure.diagnostics);
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Without XDG_RUNTIME_DIR, as in containers and services, the software Vulkan
+/// driver prints an error that means nothing to the user. A process can't
+/// safely change its own environment once it has threads, so it starts itself
+/// again with the variable set.
+fn give_vulkan_a_runtime_folder() {
+    use std::os::unix::process::CommandExt;
+    const VARIABLE: &str = "XDG_RUNTIME_DIR";
+    if std::env::var_os(VARIABLE).is_some() {
+        return;
+    }
+    if let Ok(program) = std::env::current_exe() {
+        // Returns only when it fails; then the message is all that is lost.
+        let _ = std::process::Command::new(program)
+            .args(std::env::args_os().skip(1))
+            .env(VARIABLE, std::env::temp_dir())
+            .exec();
     }
 }
 
