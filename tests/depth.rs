@@ -17,13 +17,9 @@ use terrane_site::render::RenderOptions;
 
 /// Sites are 257 posts of 0.5 m: 64 m to each side, several tiles and levels.
 const HALF_M: f64 = 64.0;
-const SIZE: (u32, u32) = (200, 150);
-/// What the default of one pixel is at 1280 pixels' width: the ground may be
-/// drawn with that error, and depth inherits it.
-const PIXEL_ERROR: f64 = 200.0 / 1280.0;
-
+const SIZE: (u32, u32) = (160, 120);
 fn options() -> RenderOptions {
-    RenderOptions { size: SIZE, samples_per_side: 1, pixel_error: PIXEL_ERROR, ..RenderOptions::default() }
+    RenderOptions { size: SIZE, samples_per_side: 1, ..RenderOptions::default() }
 }
 
 /// Where a ray meets the ground, as a ray parameter, which is planar depth.

@@ -4,6 +4,9 @@ use crate::library::{built_in, library_path};
 use crate::twin::{Twin, lexically_normal};
 use std::path::{Path, PathBuf};
 
+/// Whole files larger than this are not read into memory; rasters go another way.
+const MAX_READ_BYTES: u64 = 256 << 20;
+
 /// Where an asset is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum AssetLocation {
@@ -105,6 +108,10 @@ impl AssetRoots {
     /// The roots for a stage file: the twin around it, and the folder that
     /// overrides the library, if any.
     pub fn for_stage(stage: &Path, library_override: Option<PathBuf>) -> Result<Self, AssetError> {
+        if let Some(folder) = library_override.as_ref().filter(|folder| !folder.is_dir()) {
+            let source = std::io::Error::new(std::io::ErrorKind::NotADirectory, "the library's folder is no folder");
+            return Err(AssetError::Io { path: folder.clone(), source });
+        }
         Ok(Self { library_override, twin: Twin::around(stage)? })
     }
 
@@ -151,7 +158,13 @@ impl AssetRoots {
                 .map(<[u8]>::to_vec)
                 .ok_or_else(|| AssetError::NotInLibrary { authored: format!("lunco://{path}") }),
             AssetLocation::File(path) => {
-                std::fs::read(path).map_err(|source| AssetError::Io { path: path.clone(), source })
+                let io = |source| AssetError::Io { path: path.clone(), source };
+                let file = std::fs::metadata(path).map_err(io)?;
+                if !file.is_file() || file.len() > MAX_READ_BYTES {
+                    let message = format!("not a file of at most {MAX_READ_BYTES} bytes");
+                    return Err(io(std::io::Error::new(std::io::ErrorKind::InvalidInput, message)));
+                }
+                std::fs::read(path).map_err(io)
             }
         }
     }

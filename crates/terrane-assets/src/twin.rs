@@ -88,6 +88,13 @@ impl Twin {
         &self.manifest
     }
 
+    /// Addresses that have raster settings but no file: a slip of the pen,
+    /// unless the file is still to come.
+    pub fn unused_raster_settings(&self) -> Vec<&str> {
+        let missing = |address: &&String| !self.resolve_address(address).is_ok_and(|file| file.exists());
+        self.manifest.rasters.keys().filter(missing).map(String::as_str).collect()
+    }
+
     /// Settings for the raster in `file`, if the manifest has some.
     pub fn raster_settings(&self, file: &Path) -> Option<&RasterSettings> {
         let same = |address: &String| {

@@ -14,7 +14,7 @@ pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
     /// Worker threads; all cores by default. Results do not depend on it.
-    #[arg(long, global = true, value_name = "N")]
+    #[arg(long, global = true, value_name = "N", value_parser = threads)]
     pub threads: Option<usize>,
     /// A folder whose files replace the built-in lunco:// library's.
     #[arg(long, global = true, value_name = "FOLDER", env = "TERRANE_LIBRARY")]
@@ -177,6 +177,11 @@ impl From<Fit> for ApertureFit {
             Fit::Both => Self::Both,
         }
     }
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    let parsed = text.parse().ok().filter(|n| (1..=256).contains(n));
+    parsed.ok_or_else(|| "expected 1 to 256".to_owned())
 }
 
 fn size(text: &str) -> Result<(u32, u32), String> {

@@ -135,7 +135,11 @@ fn run(cli: &Cli, progress: &progress::Bar) -> Result<ExitCode, Failure> {
 fn library(address: Option<&str>) -> Result<ExitCode, Failure> {
     let files = terrane_assets::library_files();
     match address {
-        None => files.iter().for_each(|(address, bytes)| println!("{address}  {} bytes", bytes.len())),
+        None => {
+            for (address, bytes) in &files {
+                print::say!("{address}  {} bytes", bytes.len());
+            }
+        }
         Some(wanted) => {
             let file = files.iter().find(|(address, _)| address == wanted);
             let (_, bytes) = file.ok_or_else(|| {
@@ -143,7 +147,7 @@ fn library(address: Option<&str>) -> Result<ExitCode, Failure> {
                     .with_detail(format!("`{wanted}`"))
                     .with_help("`terrane library` lists what is built in")
             })?;
-            print!("{}", String::from_utf8_lossy(bytes));
+            print::say!("{}", String::from_utf8_lossy(bytes).trim_end());
         }
     }
     Ok(ExitCode::SUCCESS)

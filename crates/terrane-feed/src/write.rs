@@ -63,6 +63,9 @@ pub fn write_images(
         ("labels.json", Box::new(|path| json(path, &labels))),
         ("camera.json", Box::new(|path| json(path, description))),
     ];
+    if let Some((name, _)) = files.iter().find(|(name, _)| folder.join(name).is_dir()) {
+        return Err(failed(&folder.join(name), &"a folder stands where the file goes"));
+    }
     for (name, write) in &files {
         write(&aside.path().join(name)).map_err(|message| failed(&folder.join(name), &message))?;
     }

@@ -44,32 +44,53 @@ pub fn read_dem(path: &Path, overrides: &RasterOverrides, progress: &dyn Progres
     let mut notes = Vec::new();
     let (vertical_unit, note) = vertical_unit(&info, path);
     notes.extend(note);
+    if !(info.scale.is_finite() && info.scale != 0.0 && info.offset.is_finite()) {
+        let what = format!(
+            "its scale is {} and its offset {}; heights need finite ones, and a scale that is not 0",
+            info.scale, info.offset
+        );
+        return Err(GeoError::UnfitValues { path: path.to_owned(), what });
+    }
 
     let band = dataset.rasterband(1).map_err(|error| unreadable(path, error))?;
     let mut heights_m = Vec::with_capacity(info.columns * info.rows);
     progress.begin("reading heights", info.rows as u64);
     let rows_at_once = (1_usize << 20).div_ceil(info.columns.max(1)).clamp(1, info.rows.max(1));
-    let mut radius_offset = None;
-    let mut row = 0;
-    while row < info.rows {
-        progress.check()?;
-        let rows = rows_at_once.min(info.rows - row);
-        let window = (0, row as isize);
-        let size = (info.columns, rows);
-        let stored = band.read_as::<f64>(window, size, size, None).map_err(|error| unreadable(path, error))?;
-        for &value in stored.data() {
-            if !is_data(value, info.nodata) {
-                heights_m.push(f32::NAN);
-                continue;
-            }
-            let value = (value * info.scale + info.offset) * vertical_unit;
-            let offset = *radius_offset.get_or_insert_with(|| radius_of_heights(value, &crs));
-            heights_m.push((value - offset) as f32);
+    let each_window = |progress: &dyn Progress, take: &mut dyn FnMut(Option<f64>)| -> Result<(), GeoError> {
+        for row in (0..info.rows).step_by(rows_at_once) {
+            progress.check()?;
+            let size = (info.columns, rows_at_once.min(info.rows - row));
+            let stored =
+                band.read_as::<f64>((0, row as isize), size, size, None).map_err(|error| unreadable(path, error))?;
+            let metres = |stored: f64| (stored * info.scale + info.offset) * vertical_unit;
+            stored.data().iter().for_each(|&value| take(is_data(value, info.nodata).then(|| metres(value))));
+            progress.advance(size.1 as u64);
         }
-        row += rows;
-        progress.advance(rows as u64);
+        Ok(())
+    };
+    // The first post tells whether the file may hold radii; the lowest one
+    // decides, so that a single spike does not.
+    let mut first = None;
+    let corner = band
+        .read_as::<f64>((0, 0), (info.columns, 1), (info.columns, 1), None)
+        .map_err(|error| unreadable(path, error))?;
+    if corner.data().iter().any(|value| is_radius((value * info.scale + info.offset) * vertical_unit, &crs)) {
+        let mut lowest = f64::INFINITY;
+        each_window(&terrane_core::Quiet, &mut |value| lowest = lowest.min(value.unwrap_or(f64::INFINITY)))?;
+        first = is_radius(lowest, &crs).then_some(crs.body.semi_major_m);
     }
-    if let Some(radius) = radius_offset.filter(|radius| *radius != 0.0) {
+    let radius_m = first.unwrap_or(0.0);
+    let mut overflow = false;
+    each_window(progress, &mut |value| {
+        let height = value.map_or(f32::NAN, |value| (value - radius_m) as f32);
+        overflow |= height.is_infinite() || (value.is_some() && height.is_nan());
+        heights_m.push(height);
+    })?;
+    if overflow {
+        let what = "scaled, some heights are larger than numbers go; check the scale and offset".to_owned();
+        return Err(GeoError::UnfitValues { path: path.to_owned(), what });
+    }
+    if let Some(radius) = first {
         notes.push(radius_note(path, radius, &info));
     }
     finish(path, info, crs, grid, heights_m, notes)
@@ -92,9 +113,9 @@ fn vertical_unit(info: &RasterInfo, path: &Path) -> (f64, Option<Diagnostic>) {
     }
 }
 
-/// The body's radius when a first value can only be a radius, else 0.
-fn radius_of_heights(value: f64, crs: &Crs) -> f64 {
-    if value > 0.5 * crs.body.semi_major_m { crs.body.semi_major_m } else { 0.0 }
+/// True for a value that can only be a distance from the body's centre.
+fn is_radius(value: f64, crs: &Crs) -> bool {
+    value.is_finite() && value > 0.5 * crs.body.semi_major_m && value < 2.0 * crs.body.semi_major_m
 }
 
 fn radius_note(path: &Path, radius: f64, info: &RasterInfo) -> Diagnostic {

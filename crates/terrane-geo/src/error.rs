@@ -40,6 +40,14 @@ pub enum GeoError {
         /// What does not fit.
         what: String,
     },
+    /// Its values can't be heights.
+    #[error("{}: {what}", path.display())]
+    UnfitValues {
+        /// The file.
+        path: PathBuf,
+        /// What does not fit.
+        what: String,
+    },
     /// No post holds a height.
     #[error("{}: every one of the {posts} posts is nodata ({nodata})", path.display())]
     AllNodata {
@@ -115,6 +123,9 @@ impl GeoError {
                 Some(path),
                 "warp it once: gdalwarp -t_srs <projected CRS of the body> -tr <metres> <metres> -r bilinear in.tif out.tif",
             ),
+            Self::UnfitValues { path, .. } => {
+                ("raster-unfit-values", "raster's values can't be heights", Some(path), "check [rasters] in twin.toml")
+            }
             Self::AllNodata { path, .. } => {
                 ("raster-all-nodata", "raster holds no data", Some(path), "check its nodata value")
             }
@@ -122,7 +133,7 @@ impl GeoError {
                 "raster-too-large",
                 "raster is too large",
                 Some(path),
-                "crop it with lunco:layer:windowM or thin it with lunco:layer:targetRes",
+                "crop it with gdal_translate -projwin, or thin it with gdalwarp -tr",
             ),
             Self::BadCrs { .. } => ("crs-unknown", "CRS not understood", None, ""),
             Self::Transform { .. } => ("crs-transform", "coordinates can't be converted", None, ""),

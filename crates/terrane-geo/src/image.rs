@@ -53,7 +53,13 @@ pub fn read_image(
         let (full, kept) = ((info.columns, info.rows), (columns, rows));
         let buffer = band.read_as::<f64>((0, 0), full, kept, algorithm).map_err(|error| unreadable(path, error))?;
         progress.advance(1);
-        let scale = if band.band_type() == GdalDataType::UInt16 { 255.0 / 65535.0 } else { 1.0 };
+        let kind = band.band_type();
+        let is_float = matches!(kind, GdalDataType::Float32 | GdalDataType::Float64);
+        if is_float && buffer.data().iter().all(|value| value.is_nan() || (0.0..=1.5).contains(value)) {
+            // Reflectance, linear; NaN becomes 0.
+            return Ok(buffer.data().iter().map(|value| srgb_byte(*value)).collect());
+        }
+        let scale = if kind == GdalDataType::UInt16 { 255.0 / 65535.0 } else { 1.0 };
         Ok(buffer.data().iter().map(|value| (value * scale).round().clamp(0.0, 255.0) as u8).collect())
     };
     let mut last = None;
@@ -81,6 +87,13 @@ pub fn read_image(
         .bytes("rgba", &rgba)
         .finish();
     Ok(Image { info, grid, columns, rows, rgba, grey, key })
+}
+
+/// The sRGB transfer function (IEC 61966-2-1), to 8 bits.
+fn srgb_byte(linear: f64) -> u8 {
+    let v = linear.clamp(0.0, 1.0);
+    let encoded = if v <= 0.003_130_8 { 12.92 * v } else { 1.055 * v.powf(1.0 / 2.4) - 0.055 };
+    (encoded * 255.0).round() as u8
 }
 
 /// The picture's pixel grid in `crs`; resamples `rgba` when it has to.

@@ -1,7 +1,7 @@
 //! What a raster's file says of itself.
 
 use crate::{Crs, GeoError};
-use gdal::{Dataset, Metadata};
+use gdal::{Dataset, DatasetOptions, GdalOpenFlags, Metadata};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Once;
@@ -89,17 +89,73 @@ pub(crate) fn set_up_gdal() {
     GDAL_SETUP.call_once(|| gdal::config::set_error_handler(|_, _, _| {}));
 }
 
+/// Formats that hold their own pixels. Left out are those that name other
+/// files or services of their choosing (VRT, WMS...): a raster inside a twin
+/// must not read outside of it.
+const DRIVERS: &[&str] = &[
+    "GTiff",
+    "COG",
+    "AAIGrid",
+    "AIG",
+    "GRASSASCIIGrid",
+    "DTED",
+    "SRTMHGT",
+    "USGSDEM",
+    "SDTS",
+    "netCDF",
+    "HDF5",
+    "HDF4",
+    "ISIS3",
+    "ISIS2",
+    "PDS",
+    "PDS4",
+    "VICAR",
+    "FITS",
+    "HFA",
+    "ENVI",
+    "EHdr",
+    "ERS",
+    "SAGA",
+    "GSAG",
+    "GSBG",
+    "GS7BG",
+    "XYZ",
+    "BAG",
+    "GRIB",
+    "RST",
+    "RRASTER",
+    "PCRaster",
+    "PNG",
+    "JPEG",
+    "JP2OpenJPEG",
+    "BMP",
+    "PNM",
+    "WEBP",
+    "HF2",
+    "Terragen",
+    "Leveller",
+];
+
 pub(crate) fn open(path: &Path) -> Result<Dataset, GeoError> {
     set_up_gdal();
-    if !path.exists() && !path.starts_with("/vsi") {
-        return Err(GeoError::Missing { path: path.to_owned() });
+    match std::fs::metadata(path) {
+        Ok(found) if found.is_file() => {}
+        Ok(_) => return Err(GeoError::Unreadable { path: path.to_owned(), message: "it is not a file".into() }),
+        Err(_) => return Err(GeoError::Missing { path: path.to_owned() }),
     }
-    Dataset::open(path).map_err(|error| unreadable(path, error))
+    let open_flags =
+        GdalOpenFlags::GDAL_OF_RASTER | GdalOpenFlags::GDAL_OF_READONLY | GdalOpenFlags::GDAL_OF_VERBOSE_ERROR;
+    let options = DatasetOptions { open_flags, allowed_drivers: Some(DRIVERS), ..DatasetOptions::default() };
+    Dataset::open_ex(path, options).map_err(|error| unreadable(path, error))
 }
 
 pub(crate) fn unreadable(path: &Path, error: gdal::errors::GdalError) -> GeoError {
     let message = match error {
         gdal::errors::GdalError::CplError { msg, .. } if !msg.is_empty() => msg,
+        gdal::errors::GdalError::NullPointer { msg, .. } if msg.is_empty() => {
+            "it is in no raster format that terrane reads".into()
+        }
+        gdal::errors::GdalError::NullPointer { msg, .. } => msg,
         other => other.to_string(),
     };
     GeoError::Unreadable { path: path.to_owned(), message }

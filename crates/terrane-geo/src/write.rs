@@ -4,7 +4,7 @@ use crate::info::set_up_gdal;
 use crate::{Crs, GeoError, PostGrid};
 use gdal::cpl::CslStringList;
 use gdal::raster::{Buffer, GdalType};
-use gdal::{DriverManager, Metadata};
+use gdal::{Dataset, DriverManager, Metadata};
 use std::path::Path;
 
 /// What a GeoTIFF is filled with: one band, row-major from the north-west.
@@ -28,18 +28,32 @@ pub fn write_geotiff(
 ) -> Result<(), GeoError> {
     set_up_gdal();
     let failed = |message: String| GeoError::Write { path: path.to_owned(), message };
-    let partial = path.with_extension("partial.tif");
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let partial = tempfile::Builder::new().prefix(".partial-").suffix(".tif").tempfile_in(folder);
+    let partial = partial.map_err(|error| failed(error.to_string()))?.into_temp_path();
     let written = match values {
-        GeotiffValues::Float(values) => write(&partial, crs, grid, values, Some(f64::NAN), point),
-        GeotiffValues::Byte(values) => write(&partial, crs, grid, values, None, point),
+        GeotiffValues::Float(values) => write(&partial, crs, grid, values, Some(f64::NAN), point)
+            .and_then(|()| holds(&partial, values, |a, b| a.to_bits() == b.to_bits())),
+        GeotiffValues::Byte(values) => {
+            write(&partial, crs, grid, values, None, point).and_then(|()| holds(&partial, values, |a, b| a == b))
+        }
     };
-    let finished = written
-        .map_err(|error| failed(error.to_string()))
-        .and_then(|()| std::fs::rename(&partial, path).map_err(|error| failed(error.to_string())));
-    if finished.is_err() {
-        let _ = std::fs::remove_file(&partial);
+    match written {
+        Ok(true) => {}
+        Ok(false) => return Err(failed("what was written does not read back; is the disk full?".into())),
+        Err(error) => return Err(failed(format!("{error}; is the disk full?"))),
     }
-    finished
+    partial.persist(path).map_err(|error| failed(error.error.to_string()))
+}
+
+/// GDAL does not report every failed write, so the file is read again.
+fn holds<T: GdalType + Copy>(
+    path: &Path,
+    values: &[T],
+    same: impl Fn(&T, &T) -> bool,
+) -> Result<bool, gdal::errors::GdalError> {
+    let read = Dataset::open(path)?.rasterband(1)?.read_band_as::<T>()?;
+    Ok(read.len() == values.len() && read.data().iter().zip(values).all(|(a, b)| same(a, b)))
 }
 
 fn write<T: GdalType + Copy>(

@@ -88,6 +88,12 @@ fn compile_here(source: &ShaderSource, roots: &AssetRoots) -> Result<Program, Di
             .with_place(Place::file(identifier))
             .with_detail("a material needs `@fragment fn fragment(in: TileVaryings) -> FragmentOutput`"));
     }
+    if let Some(why) = wrong_outputs(&fragment) {
+        return Err(Diagnostic::error("shader-outputs", "fragment entry returns the wrong outputs")
+            .with_place(Place::file(identifier))
+            .with_detail(why)
+            .with_help("return terrane::frame's FragmentOutput, made by frame_output"));
+    }
     let Reflection { params, uniform, textures, samplers } = reflect(&fragment, &text).map_err(|why| {
         Diagnostic::error("shader-interface", "shader's Material can't be bound")
             .with_place(Place::file(identifier.clone()))
@@ -105,6 +111,38 @@ fn compile_here(source: &ShaderSource, roots: &AssetRoots) -> Result<Program, Di
     }
     let key = key.finish();
     Ok(Program { source: identifier, vertex, fragment, fragment_holes, params, uniform, textures, samplers, key })
+}
+
+/// Says what the fragment entry leaves out of the four outputs: what it does
+/// not write would be published as it lay in memory.
+fn wrong_outputs(module: &naga::Module) -> Option<String> {
+    use naga::{Binding, ScalarKind, TypeInner, VectorSize};
+    let entry = module.entry_points.iter().find(|entry| entry.name == "fragment")?;
+    let Some(result) = &entry.function.result else { return Some("it returns nothing".into()) };
+    let outputs: Vec<(u32, &TypeInner)> = match &module.types[result.ty].inner {
+        TypeInner::Struct { members, .. } => {
+            let located = members.iter().filter_map(|member| match member.binding {
+                Some(Binding::Location { location, .. }) => Some((location, &module.types[member.ty].inner)),
+                _ => None,
+            });
+            located.collect()
+        }
+        other => vec![(0, other)],
+    };
+    let four = |inner: &TypeInner| matches!(inner, TypeInner::Vector { size: VectorSize::Quad, scalar } if scalar.kind == ScalarKind::Float);
+    let one =
+        |kind: ScalarKind| move |inner: &TypeInner| matches!(inner, TypeInner::Scalar(scalar) if scalar.kind == kind);
+    type IsRight<'a> = &'a dyn Fn(&TypeInner) -> bool;
+    let checks: [(&str, IsRight<'_>); 4] = [
+        ("location 0: radiance, vec4<f32>", &four),
+        ("location 1: depth, f32", &one(ScalarKind::Float)),
+        ("location 2: normal, vec4<f32>", &four),
+        ("location 3: label, u32", &one(ScalarKind::Uint)),
+    ];
+    let missing = (0..)
+        .zip(checks)
+        .find(|(location, (_, is_right))| !outputs.iter().any(|(found, inner)| found == location && is_right(inner)));
+    missing.map(|(_, (what, _))| format!("it has no {what}"))
 }
 
 /// WGSL and what is needed to find places in it again.

@@ -12,6 +12,12 @@ use std::collections::BTreeMap;
 /// The bind group that belongs to a material.
 pub const MATERIAL_GROUP: u32 = 2;
 
+/// What naga_oil puts into the names of what a module imports.
+const ENGINE_MARK: &str = "naga_oil";
+const MAX_BINDING: u32 = 31;
+/// What every device binds beside the engine's own.
+const MAX_TEXTURES: usize = 12;
+
 /// Type of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -80,10 +86,22 @@ pub(crate) fn reflect(module: &Module, source: &str) -> Result<Reflection, Strin
     let annotations = annotations(source)?;
     let mut out = Reflection::default();
     for (_, variable) in module.global_variables.iter() {
-        let Some(binding) = variable.binding.filter(|binding| binding.group == MATERIAL_GROUP) else { continue };
         let name = variable.name.clone().unwrap_or_default();
+        let Some(binding) = variable.binding else { continue };
+        if binding.group != MATERIAL_GROUP {
+            // The engine's own names carry naga_oil's mark.
+            if name.contains(ENGINE_MARK) {
+                continue;
+            }
+            return Err(format!("`{name}` is in group {}; a material owns group {MATERIAL_GROUP}", binding.group));
+        }
+        if binding.binding > MAX_BINDING || out.textures.len() >= MAX_TEXTURES {
+            return Err(format!(
+                "`{name}`: bindings go to {MAX_BINDING}, and a material has at most {MAX_TEXTURES} textures"
+            ));
+        }
         match (&module.types[variable.ty].inner, variable.space) {
-            (TypeInner::Struct { members, span }, AddressSpace::Uniform) => {
+            (TypeInner::Struct { members, span }, AddressSpace::Uniform) if out.uniform.is_none() => {
                 out.uniform = Some((binding.binding, *span));
                 for member in members {
                     let name = member.name.clone().unwrap_or_default();
@@ -93,13 +111,20 @@ pub(crate) fn reflect(module: &Module, source: &str) -> Result<Reflection, Strin
                     out.params.push(param(name, kind, member.offset, known)?);
                 }
             }
-            (TypeInner::Image { dim: naga::ImageDimension::D2, arrayed: false, .. }, _) => {
+            (
+                TypeInner::Image {
+                    dim: naga::ImageDimension::D2,
+                    arrayed: false,
+                    class: naga::ImageClass::Sampled { kind: ScalarKind::Float, multi: false },
+                },
+                _,
+            ) => {
                 out.textures.push(TextureSlot { name, binding: binding.binding });
             }
-            (TypeInner::Sampler { .. }, _) => out.samplers.push(binding.binding),
+            (TypeInner::Sampler { comparison: false }, _) => out.samplers.push(binding.binding),
             _ => {
                 return Err(format!(
-                    "`{name}` in group {MATERIAL_GROUP} is neither the Material uniform, a 2D texture nor a sampler"
+                    "`{name}` in group {MATERIAL_GROUP} is neither the one Material uniform, a texture_2d<f32> nor a sampler"
                 ));
             }
         }

@@ -8,6 +8,13 @@ use wesl::{ResolveError, Resolver};
 
 /// Parsers recurse, so depth is bounded before they see a file.
 const MAX_DEPTH: usize = 64;
+/// Time doubles with each template type inside another.
+const MAX_TEMPLATES: usize = 8;
+/// Signs (operators, dots, commas) before the next semicolon or brace.
+const MAX_SIGNS: usize = 2000;
+const MAX_ELSES: usize = 256;
+/// Modules that one source may pull in.
+const MAX_MODULES: usize = 64;
 /// wesl is more than linear in a file's size.
 const MAX_BYTES: usize = 512 << 10;
 
@@ -30,25 +37,48 @@ pub(crate) fn read_source(
             .with_place(place())
             .with_detail(format!("{} bytes; at most {MAX_BYTES} are compiled", text.len())));
     }
-    if let Some(line) = too_deep(&text) {
+    if let Some((line, what)) = too_deep(&text) {
         return Err(Diagnostic::error("shader-too-deep", "shader nests too deeply")
             .with_place(place().at(line, None))
-            .with_detail(format!("brackets nest more than {MAX_DEPTH} deep")));
+            .with_detail(what));
     }
     Ok((identifier, text))
 }
 
-fn too_deep(text: &str) -> Option<u32> {
-    let mut depth = 0_usize;
+/// The line where nesting passes what the parsers' stacks hold, and of what
+/// kind: brackets, template types, one long expression, or a chain of `else`.
+fn too_deep(text: &str) -> Option<(u32, String)> {
+    let (mut depth, mut templates, mut signs, mut elses) = (0_usize, 0_usize, 0_usize, 0_usize);
     for (number, line) in (1..).zip(text.lines()) {
-        for byte in line.split("//").next().unwrap_or("").bytes() {
+        let code = line.split("//").next().unwrap_or("");
+        elses += code.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| *word == "else").count();
+        let mut before = b' ';
+        for byte in code.bytes() {
             match byte {
                 b'(' | b'[' | b'{' => depth += 1,
                 b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+                b'<' if before.is_ascii_alphanumeric() => templates += 1,
+                b'>' => templates = templates.saturating_sub(1),
                 _ => {}
             }
-            if depth > MAX_DEPTH {
-                return Some(number);
+            match byte {
+                b';' | b'{' | b'}' => (signs, templates) = (0, 0),
+                byte if byte.is_ascii_punctuation() && byte != b'_' => signs += 1,
+                _ => {}
+            }
+            if byte == b';' && depth <= 1 {
+                elses = 0;
+            }
+            before = byte;
+            for (count, most, what) in [
+                (depth, MAX_DEPTH, "brackets"),
+                (templates, MAX_TEMPLATES, "template types"),
+                (signs, MAX_SIGNS, "signs of one expression"),
+                (elses, MAX_ELSES, "branches of one chain of else"),
+            ] {
+                if count > most {
+                    return Some((number, format!("more than {most} {what}")));
+                }
             }
         }
     }
@@ -125,7 +155,12 @@ impl Resolver for Modules<'_> {
         if *path == self.root_path {
             return Ok(self.root_text.as_str().into());
         }
-        match self.find(path) {
+        let found = match self.read.borrow().len() {
+            0..MAX_MODULES => self.find(path),
+            _ => Err(Diagnostic::error("shader-too-large", "shader imports too much")
+                .with_detail(format!("more than {MAX_MODULES} modules"))),
+        };
+        match found {
             Ok((identifier, text)) => {
                 self.read.borrow_mut().push((path.clone(), identifier, text.clone()));
                 Ok(text.into())
@@ -184,6 +219,11 @@ mod tests {
     #[test]
     fn depth_is_bounded_and_comments_do_not_count() {
         assert_eq!(too_deep(&format!("// {}\nfn f() {{}}", "(".repeat(500))), None);
-        assert_eq!(too_deep(&format!("\n{}", "(".repeat(500))), Some(2));
+        let line = |text: String| too_deep(&text).map(|(line, _)| line);
+        assert_eq!(line(format!("\n{}", "(".repeat(500))), Some(2));
+        assert_eq!(line(format!("let q = 1.0{};", "+1.0".repeat(50_000))), Some(1));
+        assert_eq!(line(format!("let q: {}f32{};", "vec2<".repeat(20), ">".repeat(20))), Some(1));
+        assert_eq!(line(format!("if a {{}} {}", "else if b {}".repeat(8000))), Some(1));
+        assert_eq!(line("let q = vec4<f32>(1.0) + a < b;\n".repeat(3000)), None);
     }
 }

@@ -13,7 +13,7 @@ pub enum RenderError {
     #[error("the GPU device can't be opened: {0}")]
     NoDevice(String),
     /// The image is larger than the device draws, or empty.
-    #[error("an image of {width} x {height} can't be drawn; a side goes from 1 to {limit}")]
+    #[error("an image of {width} x {height} can't be drawn; a side goes from 1 to {limit}, all pixels to 33177600")]
     ImageSize {
         /// Width, pixels.
         width: u32,

@@ -35,7 +35,7 @@ pub struct FrameStats {
     pub drawn_tiles: usize,
     /// Triangles drawn for one sample.
     pub triangles: usize,
-    /// Largest projected error of the drawn ground, pixels.
+    /// Bound on the projected error of the drawn ground, pixels.
     pub worst_error_px: f64,
     /// The pixel error in force; larger than asked when the tiles did not fit.
     pub pixel_error: f64,
@@ -50,6 +50,9 @@ pub(crate) struct Targets {
     buffers: [wgpu::Buffer; 4],
 }
 
+/// More than 8K UHD in one picture takes gigabytes.
+const MAX_PIXELS: u64 = 7680 * 4320;
+
 /// Rows of a buffer that a texture is copied to start at multiples of this.
 const ROW_ALIGNMENT: u32 = wgpu::COPY_BYTES_PER_ROW_ALIGNMENT;
 
@@ -61,7 +64,8 @@ impl Targets {
     pub(crate) fn new(gpu: &Gpu, size: (u32, u32)) -> Result<Self, RenderError> {
         let limit = gpu.device.limits().max_texture_dimension_2d;
         let (width, height) = size;
-        if width == 0 || height == 0 || width > limit || height > limit {
+        let pixels = u64::from(width) * u64::from(height);
+        if pixels == 0 || pixels > MAX_PIXELS || width > limit || height > limit {
             return Err(RenderError::ImageSize { width, height, limit });
         }
         gpu.checked(|| {

@@ -209,7 +209,7 @@ impl GroundRenderer {
         let (lattice, nodes, reference_m) = (&self.archive.lattice, &self.archive.nodes, self.archive.reference_m);
         let mut pixel_error = request.pixel_error.max(1e-3);
         let (selection, mut visible) = loop {
-            let selection = select(nodes, lattice, &[camera.selection_view(reference_m)], pixel_error);
+            let selection = select(nodes, lattice, &[camera.selection_view(reference_m, pixel_error)], pixel_error);
             let seen = |tile: &DrawTile| {
                 nodes.get(&tile.tile).is_some_and(|node| camera.sees(lattice, reference_m, tile.tile, node))
             };

@@ -211,10 +211,11 @@ fn upload(gpu: &Gpu, name: &str, layer: Option<&RasterLayer>) -> wgpu::TextureVi
         usage: wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST,
         view_formats: &[],
     });
-    // Averages are taken in linear light, colour weighted by coverage.
+    // Averages are taken in linear light. Colour is stored times coverage, so
+    // that filtering across the edge of a layer does not darken it.
     let mut texels: Vec<[f32; 4]> = layer.rgba.chunks_exact(4).map(linear_premultiplied).collect();
     for level in 0..levels {
-        let bytes: Vec<u8> = if level == 0 { layer.rgba.clone() } else { texels.iter().flat_map(srgb_bytes).collect() };
+        let bytes: Vec<u8> = texels.iter().flat_map(srgb_bytes).collect();
         write_layer(gpu, &texture, level, 0, size, 4, &bytes);
         texels = halve(&texels, size, |four| {
             [0, 1, 2, 3].map(|k| 0.25 * (four[0][k] + four[1][k] + four[2][k] + four[3][k]))
@@ -234,11 +235,22 @@ fn linear_premultiplied(pixel: &[u8]) -> [f32; 4] {
 }
 
 fn srgb_bytes(texel: &[f32; 4]) -> [u8; 4] {
-    let alpha = texel[3];
     let encode = |v: f32| {
-        let v = if alpha > 0.0 { v / alpha } else { 0.0 };
         let s = if v <= 0.003_130_8 { 12.92 * v } else { 1.055 * v.powf(1.0 / 2.4) - 0.055 };
         (s * 255.0).round().clamp(0.0, 255.0) as u8
     };
-    [encode(texel[0]), encode(texel[1]), encode(texel[2]), (alpha * 255.0).round() as u8]
+    [encode(texel[0]), encode(texel[1]), encode(texel[2]), (texel[3] * 255.0).round() as u8]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn covered_colours_survive_and_uncovered_ones_are_black() {
+        for byte in 0..=255 {
+            assert_eq!(srgb_bytes(&linear_premultiplied(&[byte, byte, 7, 255])), [byte, byte, 7, 255]);
+        }
+        assert_eq!(srgb_bytes(&linear_premultiplied(&[200, 100, 50, 0])), [0, 0, 0, 0]);
+    }
 }

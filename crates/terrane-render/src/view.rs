@@ -47,14 +47,24 @@ pub struct FrameRequest {
     pub samples_per_side: u32,
 }
 
+/// Largest vertical error of the drawn ground, as a part of its distance.
+const RELATIVE_ERROR: f64 = 1e-3;
+
 /// Noise blocks, `BLOCK_M` of `shaders/engine/view.wgsl`.
 const BLOCK_M: f64 = 1024.0;
 
 impl Camera {
     /// What tile selection needs to know.
-    pub(crate) fn selection_view(&self, reference_m: f64) -> View {
+    ///
+    /// A small picture has few pixels a radian; there the drawn ground is held
+    /// to [`RELATIVE_ERROR`] of its distance, so that depth is as true in a
+    /// small picture as in a large one.
+    pub(crate) fn selection_view(&self, reference_m: f64, pixel_error: f64) -> View {
         let k = &self.intrinsics;
-        let scale = k.fx.max(k.fy);
+        let scale = k.fx.max(k.fy).max(match k.projection {
+            Projection::Perspective => pixel_error / RELATIVE_ERROR,
+            Projection::Orthographic => 0.0,
+        });
         let eye = self.pose.position_m;
         View {
             eye_m: DVec3::new(eye.x, eye.y - reference_m, eye.z),

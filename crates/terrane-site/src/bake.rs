@@ -54,7 +54,7 @@ pub(crate) fn ensure_baked(
     progress: &dyn Progress,
 ) -> Result<(Archive, PathBuf, bool), Failure> {
     let path = site.cache_folder().join(format!("{}.pyramid", ground.key.short()));
-    match Archive::open(&path, Some(&ground.key)) {
+    match Archive::open(&path, Some(&ground.key)).and_then(|archive| archive.verify().map(|()| archive)) {
         Ok(archive) => return Ok((archive, path, true)),
         Err(error) if error.is_mended_by_baking() => {}
         Err(error) => return Err(error.into()),

@@ -62,6 +62,9 @@ impl From<terrane_core::Cancelled> for Failure {
 
 impl From<terrane_tiles::ArchiveError> for Failure {
     fn from(error: terrane_tiles::ArchiveError) -> Self {
+        if let terrane_tiles::ArchiveError::Cancelled(cancelled) = error {
+            return cancelled.into();
+        }
         Diagnostic::error("archive", "baked data can't be used").with_detail(error.to_string()).into()
     }
 }

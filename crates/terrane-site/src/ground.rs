@@ -88,16 +88,21 @@ impl OpenSite {
     }
 
     fn layer_warnings(&self, terrain: &TerrainSpec) -> Vec<Diagnostic> {
+        let unused = self.roots.twin.iter().flat_map(|twin| twin.unused_raster_settings());
+        let settings = unused.map(|address| {
+            Diagnostic::warning("raster-settings-unused", "raster settings have no effect")
+                .with_place(terrane_core::Place::file(terrane_assets::MANIFEST_NAME))
+                .with_detail(format!("[rasters.\"{address}\"] names no file of the twin"))
+        });
+        let mut warnings: Vec<Diagnostic> = settings.collect();
         let ignored =
             terrain.layers.iter().filter(|layer| layer.enabled && !DRAWN_KINDS.contains(&layer.kind.as_str()));
-        let mut warnings: Vec<Diagnostic> = ignored
-            .map(|layer| {
-                let mut warning = self.error("layer-not-drawn", "layer has no effect yet", String::new());
-                warning.severity = terrane_core::Severity::Warning;
-                warning.place.prim = Some(layer.prim.clone());
-                warning.with_detail(format!("layers of kind `{}` are not drawn by this version", layer.kind))
-            })
-            .collect();
+        warnings.extend(ignored.map(|layer| {
+            let mut warning = self.error("layer-not-drawn", "layer has no effect yet", String::new());
+            warning.severity = terrane_core::Severity::Warning;
+            warning.place.prim = Some(layer.prim.clone());
+            warning.with_detail(format!("layers of kind `{}` are not drawn by this version", layer.kind))
+        }));
         for other in self.spec.terrains.iter().filter(|other| other.visible && other.prim != terrain.prim) {
             let mut warning = self.error("terrain-not-drawn", "terrain has no effect yet", String::new());
             warning.severity = terrane_core::Severity::Warning;
@@ -175,7 +180,10 @@ fn fit(
     let DemSource { prim, file, mut dem } = source;
     let target_m = number("layer:targetRes").filter(|target| *target > dem.grid.posting_m * 1.001);
     let window_m = number("layer:windowM");
-    let outline = outline_in(&dem, crs)?;
+    let outline = outline_in(&dem, crs).map_err(|mut failure| {
+        failure.diagnostics.iter_mut().for_each(|d| d.place = terrane_core::Place::file(file.display().to_string()));
+        failure
+    })?;
     let moved = outline.1 > 0.01 * dem.grid.posting_m;
     if moved || target_m.is_some() {
         let posting_m = target_m.unwrap_or(dem.grid.posting_m);
@@ -235,6 +243,16 @@ fn crop(
         (first as usize, last as usize)
     };
     let ((c0, c1), (r0, r1)) = (range(column, grid.columns), range(row, grid.rows));
+    if c1 <= c0 || r1 <= r0 {
+        let detail = format!(
+            "lunco:layer:windowM is {window_m} m around the site origin; fewer than two posts a side lie in it"
+        );
+        let place = terrane_core::Place::file(file.display().to_string());
+        return Err(Diagnostic::error("dem-window", "DEM's window holds no ground")
+            .with_place(place)
+            .with_detail(detail)
+            .into());
+    }
     let cropped = PostGrid {
         easting_m: grid.easting_m + c0 as f64 * grid.posting_m,
         northing_m: grid.northing_m - r0 as f64 * grid.posting_m,

@@ -7,6 +7,9 @@ use terrane_core::look::AssetRef;
 use terrane_core::{Diagnostic, Place};
 use terrane_geo::RasterOverrides;
 
+/// Code of the message that work was stopped by the user.
+const CANCELLED: &str = "cancelled";
+
 impl OpenSite {
     /// The raster file that an attribute names, with the twin's settings for
     /// it. `attribute` is its path, for messages.
@@ -27,10 +30,10 @@ impl OpenSite {
                 .with_detail(format!("`{}` is built in", asset.authored))
                 .into());
         };
-        if !file.exists() {
+        if !file.is_file() {
             return Err(Diagnostic::error("raster-missing", "raster not found")
                 .with_place(place)
-                .with_detail(format!("`{}` resolves to {}, which does not exist", asset.authored, file.display()))
+                .with_detail(format!("`{}` resolves to {}, which is no file", asset.authored, file.display()))
                 .with_help("check the path, or the entry under [data] in twin.toml")
                 .into());
         }
@@ -47,6 +50,9 @@ impl OpenSite {
 
     /// Adds the stage and the attribute to a message about a raster file.
     pub(crate) fn at_attribute(&self, mut diagnostic: Diagnostic, attribute: &str) -> Diagnostic {
+        if diagnostic.code == CANCELLED {
+            return diagnostic;
+        }
         match &diagnostic.place.file {
             Some(file) => {
                 let authored = format!("authored in {} at {attribute}", self.stage.display());

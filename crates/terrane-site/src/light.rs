@@ -6,6 +6,9 @@ use terrane_core::{Diagnostic, Place, Pose, Severity};
 use terrane_render::Lighting;
 use terrane_stage::spec::{LightKind, LightSpec};
 
+/// A thousand suns at the Earth's distance; more is a slip of the pen.
+const MAX_LUX: f64 = 1.3e8;
+
 impl OpenSite {
     /// The sun (the first visible DistantLight) and the sky (all DomeLights),
     /// in the site frame. A stage without a sun is unlit and says so.
@@ -34,6 +37,22 @@ impl OpenSite {
                 None,
                 "no visible DistantLight; the ground is lit by domes alone".into(),
             );
+        }
+        for light in self.spec.lights.iter().filter(|light| light.visible) {
+            let colour = light.color.map(|channel| channel * light.intensity);
+            let what = if colour.iter().any(|channel| !(0.0..=MAX_LUX).contains(channel)) {
+                format!(
+                    "intensity {} with colour {:?}; both have to be positive and of this world",
+                    light.intensity, light.color
+                )
+            } else if light.kind == LightKind::Distant && !(0.0..=180.0).contains(&light.angle_deg) {
+                format!("inputs:angle is {} degrees; it goes from 0 to 180", light.angle_deg)
+            } else {
+                continue;
+            };
+            let mut error = self.error("light-value", "light has an impossible value", what);
+            error.place.prim = Some(light.prim.clone());
+            return Err(error.into());
         }
         let colour = |light: &LightSpec| light.color.map(|channel| channel * light.intensity);
         let mut sky_luminance = [0.0; 3];

@@ -86,11 +86,8 @@ impl OpenSite {
         let scale = [matrix.x_axis, matrix.y_axis, matrix.z_axis].map(|axis| axis.truncate().length());
         let rigid = scale.iter().all(|length| (length - 1.0).abs() < 1e-6);
         let pose = Pose::from_affine(matrix).filter(|_| rigid).ok_or_else(|| {
-            let mut error = self.error(
-                "terrain-transform",
-                "terrain's transform is not rigid",
-                format!("its axes scale by {scale:?}"),
-            );
+            let found = if rigid { "it mirrors".to_owned() } else { format!("its axes scale by {scale:?}") };
+            let mut error = self.error("terrain-transform", "terrain's transform is not rigid", found);
             error.place.prim = Some(terrain.prim.clone());
             error.with_help("move and turn a terrain, but do not scale or mirror it")
         })?;

@@ -57,6 +57,8 @@ pub struct RenderReport {
     pub pixel_error: f64,
 }
 
+/// Exposures beyond this are slips of the pen: 2^64 times darker or brighter.
+const MAX_STOPS: f64 = 64.0;
 /// The ground's label id.
 const TERRAIN_LABEL: u16 = 1;
 /// Pictures larger than this are averaged down while they are read.
@@ -81,6 +83,7 @@ pub struct Studio {
 impl OpenSite {
     /// The cameras to draw: those named, or all of them.
     pub fn cameras(&self, names: &[String]) -> Result<Vec<&CameraSpec>, Failure> {
+        Failure::if_any(&self.spec.diagnostics)?;
         let known = || self.spec.cameras.iter().map(|camera| camera.prim.as_str()).collect::<Vec<_>>().join("\n");
         if self.spec.cameras.is_empty() {
             return Err(self.error("stage-no-camera", "stage has no camera", String::new()).into());
@@ -246,6 +249,12 @@ impl Studio {
             diagnostic.place.prim = Some(camera.prim.clone());
             diagnostic
         })?;
+        if let Some(stops) = camera.exposure_stops.filter(|stops| stops.abs() > MAX_STOPS) {
+            let detail = format!("{stops} stops; they go from -{MAX_STOPS} to {MAX_STOPS}");
+            let mut error = site.error("camera-exposure", "camera's exposure is out of range", detail);
+            error.place.prim = Some(camera.prim.clone());
+            return Err(error.into());
+        }
         let pose = Pose {
             position_m: self.site_from_world.transform_point(camera.pose.position_m),
             rotation: (self.site_from_world.rotation * camera.pose.rotation).normalize(),
@@ -349,6 +358,10 @@ pub fn render(
 ) -> Result<(Vec<RenderReport>, Vec<Diagnostic>), Failure> {
     let specs = site.cameras(cameras)?;
     let mut studio = site.studio(options, progress)?;
+    // A camera that makes no image is found before any picture is written.
+    for camera in &specs {
+        studio.request(site, camera)?;
+    }
     progress.begin("cameras", specs.len() as u64);
     let mut reports = Vec::new();
     for camera in specs {
@@ -360,7 +373,8 @@ pub fn render(
     Ok((reports, studio.diagnostics))
 }
 
-/// `/World/Cameras/Nav` to `World_Cameras_Nav`: no two prims share one.
+/// `/World/Cameras/Nav` to `World.Cameras.Nav`: no two prims share one, since
+/// a prim's name holds no dot.
 fn folder_name(prim: &str) -> String {
-    prim.trim_start_matches('/').replace('_', "__").replace('/', "_")
+    prim.trim_start_matches('/').replace('/', ".")
 }

@@ -72,8 +72,25 @@ pub(crate) fn ensure_generated(roots: &AssetRoots, progress: &dyn Progress) -> R
     let synthetic: Synthetic =
         table.clone().try_into().map_err(|error: toml::de::Error| wrong(format!("[synthetic] {}", error.message())))?;
     synthetic.recipe.validate().map_err(|error| wrong(error.to_string()))?;
-    if let Some(raster) = synthetic.rasters.iter().find(|raster| !(2..=MAX_POSTS).contains(&raster.posts)) {
-        return Err(wrong(format!("{}: posts is {}; it goes from 2 to {MAX_POSTS}", raster.file, raster.posts)));
+    let Synthetic { easting_m, northing_m, base_height_m, .. } = synthetic;
+    if [easting_m, northing_m, base_height_m].iter().any(|value| !value.is_finite() || value.abs() > 1e9) {
+        return Err(wrong(
+            "easting_m, northing_m and base_height_m have to be numbers below a million kilometres".into(),
+        ));
+    }
+    for raster in &synthetic.rasters {
+        let (file, posts, posting_m) = (&raster.file, raster.posts, raster.posting_m);
+        if !(2..=MAX_POSTS).contains(&posts) {
+            return Err(wrong(format!("{file}: posts is {posts}; it goes from 2 to {MAX_POSTS}")));
+        }
+        if !(1e-3..=1e6).contains(&posting_m) {
+            return Err(wrong(format!("{file}: posting_m is {posting_m}; it goes from 0.001 to 1000000")));
+        }
+        if !file.ends_with(".tif") || twin.manifest().data.contains_key(file) {
+            return Err(wrong(format!(
+                "{file}: a generated raster is a .tif inside the twin that [data] does not name"
+            )));
+        }
     }
     let crs = Crs::parse(&synthetic.crs)?;
     let mut landscape = None;
@@ -81,10 +98,20 @@ pub(crate) fn ensure_generated(roots: &AssetRoots, progress: &dyn Progress) -> R
         let key = raster_key(&synthetic, raster);
         let file = roots.resolve(&format!("twin://{}", raster.file), None)?;
         let Some(file) = file.as_file() else { continue };
-        let stamp = file.with_extension("key");
-        if file.is_file() && std::fs::read_to_string(&stamp).is_ok_and(|text| text.trim() == key.to_string()) {
+        let stamp = file.with_extension("tif.key");
+        let made_from = std::fs::read_to_string(&stamp).ok();
+        if file.exists() && made_from.is_none() {
+            return Err(wrong(format!(
+                "{}: there is a file already, and no recipe made it; move it away",
+                raster.file
+            )));
+        }
+        if file.is_file() && made_from.is_some_and(|text| text.trim() == key.to_string()) {
             continue;
         }
+        // A raster without its stamp is nobody's; the stamp goes first, and
+        // says what is being made only when it is whole.
+        write(&stamp, "unfinished\n")?;
         if landscape.is_none() {
             progress.begin("laying craters", 1);
             landscape = Some(

@@ -124,7 +124,10 @@ fn raster_overrides(settings: &RasterSettings) -> RasterOverrides {
 }
 
 fn address_for(file: &Path, taken: &mut Vec<String>) -> String {
-    let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    // Only what is plain in USD, TOML and every file system.
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
+    let name: String =
+        file.file_name().map(|name| name.to_string_lossy().chars().map(plain).collect()).unwrap_or_default();
     let mut address = format!("data/{name}");
     let mut count = 1;
     while taken.contains(&address) {

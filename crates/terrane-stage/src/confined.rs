@@ -7,7 +7,7 @@ use crate::reader::ReadRequest;
 use crate::spec::SiteSpec;
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
@@ -76,6 +76,8 @@ impl ConfinedReader {
         let child = Command::new(&self.program)
             .arg(CHILD_MARK)
             .env("RUST_BACKTRACE", "0")
+            // Ctrl-C is for the parent, which tidies up.
+            .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -10,7 +10,7 @@ use openusd::usd::{Stage, TimeCode};
 use std::cell::RefCell;
 use std::fmt::Display;
 use terrane_core::look::{AssetRef, Authored, ParamValue};
-use terrane_core::{Diagnostic, Place};
+use terrane_core::{Diagnostic, Place, Severity};
 
 /// An open stage, the time to read it at, and where messages go.
 pub(crate) struct Reading<'a> {
@@ -140,7 +140,10 @@ impl Reading<'_> {
                 .or_else(|| text(&other).map(ParamValue::Text)),
         };
         if converted.is_none() {
-            let diagnostic = Diagnostic::warning("input-type-unsupported", "value of this type has no effect");
+            // A number that is none (nan, inf) is a mistake; a type that has no use here is not.
+            let is_number = ["Half", "Float", "Double", "Vec"].iter().any(|name| kind.starts_with(name));
+            let severity = if is_number { Severity::Error } else { Severity::Warning };
+            let diagnostic = Diagnostic::new(severity, "input-type-unsupported", "value can't be used");
             let detail = format!("found {kind}; known are bool, int, float, tuples of 2 to 4, token, string, asset");
             self.say(diagnostic.with_detail(detail), path.as_str());
         }

@@ -141,7 +141,7 @@ impl<'a> World<'a> {
         };
         let Some(path) = property(prim, attribute) else { return DMat4::IDENTITY };
         let complain = |detail: String| {
-            let diagnostic = Diagnostic::warning("transform-op", "transform op has no effect").with_detail(detail);
+            let diagnostic = Diagnostic::error("transform-op", "transform op can't be used").with_detail(detail);
             self.reading.say(diagnostic, path.as_str());
             DMat4::IDENTITY
         };

@@ -18,7 +18,7 @@ use terrane_core::{ContentKey, Progress};
 use terrane_surface::{Lattice, TILE_POSTS, TileKey};
 
 /// Raised whenever the same input would bake to something else.
-pub const RULE_VERSION: u32 = 1;
+pub const RULE_VERSION: u32 = 2;
 
 const MAGIC: [u8; 8] = *b"TRNPYR\r\n";
 const TILE_BYTES: usize = (TILE_POSTS * TILE_POSTS * 4) as usize;
@@ -303,6 +303,12 @@ impl Archive {
         self.blocks.get(&tile).map(|block| self.block(block, TILE_BYTES, &format!("{tile:?}"))).transpose()
     }
 
+    /// Reads everything, so that damage is found before it is drawn.
+    pub fn verify(&self) -> Result<(), ArchiveError> {
+        self.nodes.keys().try_for_each(|tile| self.tile(*tile).map(|_| ()))?;
+        self.maps().map(|_| ())
+    }
+
     /// The site maps, finest first.
     pub fn maps(&self) -> Result<Vec<SiteMap>, ArchiveError> {
         let read = |entry: &MapEntry| {
@@ -383,10 +389,7 @@ mod tests {
                 bytes[place] ^= 1 << (k % 8)
             }
             std::fs::write(&path, &bytes).unwrap();
-            let read = Archive::open(&path, Some(&key)).and_then(|archive| {
-                archive.nodes.keys().try_for_each(|tile| archive.tile(*tile).map(|_| ()))?;
-                archive.maps().map(|_| ())
-            });
+            let read = Archive::open(&path, Some(&key)).and_then(|archive| archive.verify());
             match read {
                 Err(error) => {
                     assert!(error.is_mended_by_baking(), "{error}");

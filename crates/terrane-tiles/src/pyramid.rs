@@ -159,16 +159,14 @@ fn parent(
 }
 
 /// Largest vertical distance between a child's posts and the parent's
-/// triangles; `lost_m` where the parent has no ground and the child has.
+/// triangles; `lost_m` where only one of them has ground, so that a hole is
+/// neither filled nor widened from near.
 fn deviation(coarse: &[f32], fine: &[f32], u0: usize, v0: usize, lost_m: f32) -> f32 {
     let at = |u: usize, v: usize| f64::from(coarse[(v0 + v) * POSTS + u0 + u]);
     let mut worst = 0.0_f32;
     for v in 0..POSTS {
         for u in 0..POSTS {
             let height = f64::from(fine[v * POSTS + u]);
-            if height.is_nan() {
-                continue;
-            }
             let (cu, cv) = (u / 2, v / 2);
             let drawn = match (u % 2, v % 2) {
                 (0, 0) => at(cu, cv),
@@ -177,7 +175,11 @@ fn deviation(coarse: &[f32], fine: &[f32], u0: usize, v0: usize, lost_m: f32) ->
                 // The middle of a cell lies on its diagonal.
                 _ => 0.5 * (at(cu + 1, cv) + at(cu, cv + 1)),
             };
-            let distance = if drawn.is_nan() { lost_m } else { round_up((drawn - height).abs()) };
+            let distance = match (drawn.is_nan(), height.is_nan()) {
+                (true, true) => 0.0,
+                (false, false) => round_up((drawn - height).abs()),
+                _ => lost_m,
+            };
             worst = worst.max(distance);
         }
     }
