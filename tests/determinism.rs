@@ -8,7 +8,7 @@ use refusals_support::Twin;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-const CAMERAS: [&str; 2] = ["World_Cameras_Nav", "World_Cameras_Plan"];
+const CAMERAS: [&str; 2] = ["World.Cameras.Nav", "World.Cameras.Plan"];
 const FILES: [&str; 8] =
     ["camera.json", "depth.exr", "labels.json", "labels.png", "normal.exr", "range.exr", "rgb.exr", "rgb.png"];
 

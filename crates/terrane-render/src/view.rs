@@ -61,15 +61,14 @@ impl Camera {
     /// small picture as in a large one.
     pub(crate) fn selection_view(&self, reference_m: f64, pixel_error: f64) -> View {
         let k = &self.intrinsics;
-        let scale = k.fx.max(k.fy).max(match k.projection {
-            Projection::Perspective => pixel_error / RELATIVE_ERROR,
-            Projection::Orthographic => 0.0,
-        });
+        let is_parallel = k.projection == Projection::Orthographic;
+        let scale = k.fx.max(k.fy);
+        let relative = pixel_error / RELATIVE_ERROR;
         let eye = self.pose.position_m;
         View {
             eye_m: DVec3::new(eye.x, eye.y - reference_m, eye.z),
-            pixels_per_radian: scale,
-            pixels_per_metre: (k.projection == Projection::Orthographic).then_some(scale),
+            pixels_per_radian: if is_parallel { relative } else { scale.max(relative) },
+            pixels_per_metre: is_parallel.then_some(scale),
         }
     }
 

@@ -11,9 +11,11 @@ pub struct View {
     /// Eye relative to the pyramid: site x and z, and y above the reference,
     /// metres.
     pub eye_m: DVec3,
-    /// Pixels that a radian spans at the image's middle (the larger of fx, fy).
+    /// Pixels that a radian spans at the image's middle, or more where errors
+    /// have to stay smaller than a pixel.
     pub pixels_per_radian: f64,
     /// For a parallel projection: pixels that a metre spans, at any distance.
+    /// The larger of both errors counts.
     pub pixels_per_metre: Option<f64>,
 }
 
@@ -111,14 +113,12 @@ fn projected_error_px(lattice: &Lattice, tile: TileKey, node: &Node, view: &View
     if error_m == 0.0 {
         return 0.0;
     }
-    if let Some(scale) = view.pixels_per_metre {
-        return error_m * scale;
-    }
     let ([x0, x1], [z0, z1]) = lattice.tile_bounds_m(tile);
     let low = DVec3::new(x0, f64::from(node.min_m) - error_m, z0);
     let high = DVec3::new(x1, f64::from(node.max_m) + error_m, z1);
     let distance_m = (view.eye_m - view.eye_m.clamp(low, high)).length();
-    error_m * view.pixels_per_radian / distance_m.max(1e-9)
+    let parallel_px = view.pixels_per_metre.map_or(0.0, |scale| error_m * scale);
+    parallel_px.max(error_m * view.pixels_per_radian / distance_m.max(1e-9))
 }
 
 #[cfg(test)]
