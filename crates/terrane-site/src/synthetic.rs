@@ -4,7 +4,7 @@
 use crate::Failure;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
-use terrane_assets::{AssetRoots, Twin};
+use terrane_assets::AssetRoots;
 use terrane_core::{ContentKey, Diagnostic, KeyBuilder, Place, Progress};
 use terrane_geo::{Crs, GeotiffValues, PostGrid, write_geotiff};
 use terrane_synth::{GridSpec, Landscape, Recipe};
@@ -109,6 +109,13 @@ pub(crate) fn ensure_generated(roots: &AssetRoots, progress: &dyn Progress) -> R
         if file.is_file() && made_from.is_some_and(|text| text.trim() == key.to_string()) {
             continue;
         }
+        if let Some(folder) = file.parent() {
+            std::fs::create_dir_all(folder).map_err(|error| {
+                Diagnostic::error("write-failed", "twin's data can't be written")
+                    .with_place(Place::file(folder.display().to_string()))
+                    .with_detail(error.to_string())
+            })?;
+        }
         // A raster without its stamp is nobody's; the stamp goes first, and
         // says what is being made only when it is whole.
         write(&stamp, "unfinished\n")?;
@@ -120,7 +127,7 @@ pub(crate) fn ensure_generated(roots: &AssetRoots, progress: &dyn Progress) -> R
             progress.advance(1);
         }
         if let Some(landscape) = &landscape {
-            make(twin, landscape, &synthetic, raster, &crs, file, progress)?;
+            make(landscape, &synthetic, raster, &crs, file, progress)?;
             write(&stamp, &format!("{key}\n"))?;
         }
     }
@@ -134,7 +141,6 @@ fn raster_key(synthetic: &Synthetic, raster: &SyntheticRaster) -> ContentKey {
 }
 
 fn make(
-    twin: &Twin,
     landscape: &Landscape,
     synthetic: &Synthetic,
     raster: &SyntheticRaster,
@@ -150,13 +156,6 @@ fn make(
         columns: raster.posts,
         rows: raster.posts,
     };
-    if let Some(folder) = file.parent() {
-        std::fs::create_dir_all(folder).map_err(|error| {
-            Diagnostic::error("write-failed", "twin's data can't be written")
-                .with_place(Place::file(twin.root().display().to_string()))
-                .with_detail(error.to_string())
-        })?;
-    }
     progress.begin(&format!("generating {}", raster.file), raster.posts as u64);
     match raster.kind {
         RasterKind::Height => {
