@@ -13,9 +13,10 @@ use glam::DVec3;
 use std::f64::consts::PI;
 use std::path::Path;
 use std::process::Command;
+use terrane_core::RasterSettings;
 use terrane_core::camera::ApertureFit;
 use terrane_core::{Pose, Quiet};
-use terrane_geo::{Dem, RasterOverrides, read_dem};
+use terrane_geo::{Dem, read_dem};
 use terrane_site::render::RenderOptions;
 
 /// Unit vector to a sun, site axes (x east, y up, z south).
@@ -78,7 +79,7 @@ fn lambert_map(file: &Path, dem: &Dem, azimuth_deg: f64, elevation_deg: f64) -> 
 
 fn agrees_with_hillshade(name: &str, path: &str) {
     let Some(file) = shared(path) else { return };
-    let dem = read_dem(&file, &RasterOverrides::default(), &Quiet).unwrap();
+    let dem = read_dem(&file, &RasterSettings::default(), &Quiet).unwrap();
     for (azimuth_deg, elevation_deg) in [(315.0, 45.0), (80.0, 15.0)] {
         let shade = hillshade(&dem, to_sun(azimuth_deg, elevation_deg));
         let drawn = lambert_map(&file, &dem, azimuth_deg, elevation_deg).red();

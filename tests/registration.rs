@@ -11,9 +11,10 @@ use glam::DVec3;
 use std::path::Path;
 use std::process::Command;
 use terrane_core::Quiet;
+use terrane_core::RasterSettings;
 use terrane_core::camera::ApertureFit;
-use terrane_feed::srgb_from_linear;
-use terrane_geo::{RasterOverrides, read_image};
+use terrane_core::colour::srgb_byte_from_linear;
+use terrane_geo::read_image;
 use terrane_site::query::query_height;
 use terrane_site::render::RenderOptions;
 
@@ -58,10 +59,10 @@ fn gale(samples_per_side: u32, moved_px: f64) -> Option<(Vec<f64>, Vec<f64>)> {
     let options = RenderOptions { size, fit: ApertureFit::Both, samples_per_side, ..RenderOptions::default() };
     let shot = scene.booth_with(options).shoot("Plan");
     let drawn = shot.frame.radiance.iter().zip(&shot.frame.labels);
-    let drawn = drawn.map(|(rgb, label)| if *label == 0 { f64::NAN } else { f64::from(srgb_from_linear(rgb[0])) });
+    let drawn = drawn.map(|(rgb, label)| if *label == 0 { f64::NAN } else { f64::from(srgb_byte_from_linear(rgb[0])) });
 
-    let crs = terrane_geo::raster_info(&ortho, &RasterOverrides::default()).unwrap().crs.unwrap();
-    let image = read_image(&ortho, &RasterOverrides::default(), &crs, 4096, &Quiet).unwrap();
+    let crs = terrane_geo::raster_info(&ortho, &RasterSettings::default()).unwrap().crs.unwrap();
+    let image = read_image(&ortho, &RasterSettings::default(), &crs, 4096, &Quiet).unwrap();
     let stored = image.rgba.chunks_exact(4).map(|p| if p[3] == 255 { f64::from(p[0]) } else { f64::NAN });
     Some((stored.collect(), drawn.collect()))
 }
@@ -142,7 +143,7 @@ fn a_post_is_at_its_own_place_whether_written_as_point_or_as_area() {
     for point in [false, true] {
         let file = folder.path().join(format!("point_{point}.tif"));
         raster.write(&file, point);
-        let info = terrane_geo::raster_info(&file, &RasterOverrides::default()).unwrap();
+        let info = terrane_geo::raster_info(&file, &RasterSettings::default()).unwrap();
         assert_eq!(info.area_or_point.as_deref(), Some(if point { "Point" } else { "Area" }));
         assert_at(peak_of(&file), expected, if point { "as point" } else { "as area" });
     }

@@ -4,6 +4,7 @@ use crate::AssetError;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use terrane_core::RasterSettings;
 
 /// The manifest's file name, whose folder is the twin's root.
 pub const MANIFEST_NAME: &str = "twin.toml";
@@ -26,25 +27,6 @@ pub struct TwinManifest {
     /// A recipe for data that is generated on first use instead of measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub synthetic: Option<toml::Value>,
-}
-
-/// Facts about a raster that its file does not declare. A setting replaces
-/// what the file says, and `terrane inspect` shows that it did.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RasterSettings {
-    /// Metres per stored unit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scale: Option<f64>,
-    /// Metres added after scaling.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub offset: Option<f64>,
-    /// Stored value that means "no data".
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub nodata: Option<f64>,
-    /// CRS, in any form that PROJ reads.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub crs: Option<String>,
 }
 
 /// An open twin: its canonical root and its manifest.

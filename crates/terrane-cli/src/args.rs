@@ -77,14 +77,14 @@ pub enum Command {
         /// How the film back fills the image.
         #[arg(long, default_value = "horizontal")]
         fit: Fit,
-        /// Replace a shader input, e.g. --set photometry=1.
+        /// Replace a shader input, e.g. --set photometry=0 for the unlit colour layer.
         #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
         set: Vec<(String, ParamValue)>,
         /// As JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Ask what the ground is.
+    /// Ask what the ground is, e.g. `terrane query site.usda height 12.5 -40.25`.
     Query {
         /// The USD stage.
         stage: PathBuf,

@@ -128,9 +128,17 @@ pub fn inspect(report: &InspectReport) {
         for map in &look.maps {
             say!("    {}  {}", map.name, map.authored.as_deref().unwrap_or("not authored"));
         }
-        for param in look.params.iter().filter(|param| param.authored.is_some()) {
+        for param in look.params.iter().filter(|param| param.declared.engine.is_none()) {
+            let declared = &param.declared;
+            let default = declared.default.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
+            let range = declared.range.map(|[low, high]| format!(", {low} to {high}")).unwrap_or_default();
+            let unit = declared.unit.as_ref().map(|unit| format!(" {unit}")).unwrap_or_default();
+            if param.authored.is_none() {
+                say!("    {} = {default}{unit} by default{range}: {}", declared.name, declared.description);
+                continue;
+            }
             let value = param.authored.as_ref().map(param_text).unwrap_or_default();
-            say!("    {} = {value}  {}", param.declared.name, param.authored_at.as_deref().unwrap_or(""));
+            say!("    {} = {value}{unit} authored (default {default}{range}): {}", declared.name, declared.description);
         }
     }
     for camera in &report.cameras {

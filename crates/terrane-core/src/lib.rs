@@ -19,12 +19,14 @@
 //! a person sees them, `f64` for where things are.
 
 pub mod camera;
+pub mod colour;
 pub mod diagnostic;
 pub mod frame;
 pub mod key;
 pub mod look;
 pub mod pose;
 pub mod progress;
+mod raster;
 mod samples;
 
 pub use diagnostic::{Diagnostic, Place, Severity};
@@ -33,4 +35,5 @@ pub use key::{ContentKey, KeyBuilder};
 pub use look::{ParamValue, ShaderLook};
 pub use pose::Pose;
 pub use progress::{Cancelled, Progress, Quiet};
+pub use raster::RasterSettings;
 pub use samples::Samples;

@@ -46,13 +46,6 @@ impl Exposure {
     }
 }
 
-/// The sRGB transfer function (IEC 61966-2-1), clipped to 8 bits.
-pub fn srgb_from_linear(value: f32) -> u8 {
-    let value = value.clamp(0.0, 1.0);
-    let encoded = if value <= 0.003_130_8 { 12.92 * value } else { 1.055 * value.powf(1.0 / 2.4) - 0.055 };
-    (encoded * 255.0).round() as u8
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,10 +59,5 @@ mod tests {
         let harsh = Exposure::automatic(&radiance, |k| k > 95 || (1..10).contains(&k));
         assert!((harsh.linear_per_cd_m2 - 0.9 / 99.0).abs() < 1e-6, "{harsh:?}");
         assert_eq!(Exposure::automatic(&radiance, |_| false).linear_per_cd_m2, 1.0);
-    }
-
-    #[test]
-    fn srgb_ends_and_middle() {
-        assert_eq!([0.0, 0.214_041_14, 1.0, 9.0].map(srgb_from_linear), [0, 128, 255, 255]);
     }
 }

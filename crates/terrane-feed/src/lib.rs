@@ -28,6 +28,6 @@ pub use description::{
     CameraDescription, ContentKeys, DISTORTION_NONE, DepthConvention, ExposureDescription, Label, PoseDescription,
     SunDescription,
 };
-pub use exposure::{Exposure, srgb_from_linear};
+pub use exposure::Exposure;
 pub use images::{Images, range_from_depth};
 pub use write::{FeedError, write_images};

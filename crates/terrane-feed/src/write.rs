@@ -1,10 +1,10 @@
 //! Files: all of them, or none.
 
-use crate::exposure::{Exposure, srgb_from_linear};
-use crate::{CameraDescription, Images, Label, range_from_depth};
+use crate::{CameraDescription, Exposure, Images, Label, range_from_depth};
 use exr::prelude::*;
 use image::{ExtendedColorType, ImageEncoder, codecs::png::PngEncoder};
 use std::path::{Path, PathBuf};
+use terrane_core::colour::srgb_byte_from_linear;
 use terrane_core::{Diagnostic, Place};
 
 /// Why images could not be written.
@@ -47,7 +47,7 @@ pub fn write_images(
     let scale = exposure.linear_per_cd_m2 as f32;
     let rgb: Vec<[f32; 3]> = images.radiance.iter().map(|rgb| rgb.map(|value| value * scale)).collect();
     let range_m = range_from_depth(images.depth_m, &description.intrinsics());
-    let bytes: Vec<u8> = rgb.iter().flat_map(|rgb| rgb.map(srgb_from_linear)).collect();
+    let bytes: Vec<u8> = rgb.iter().flat_map(|rgb| rgb.map(srgb_byte_from_linear)).collect();
     let ids: Vec<u8> =
         images.labels.iter().flat_map(|id| u16::try_from(*id).unwrap_or(u16::MAX).to_ne_bytes()).collect();
     let labels = serde_json::json!({ "labels": labels });

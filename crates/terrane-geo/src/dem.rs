@@ -1,9 +1,9 @@
 //! Heights from a raster.
 
 use crate::info::{describe, open, unreadable};
-use crate::{Crs, GeoError, PostGrid, RasterInfo, RasterOverrides};
+use crate::{Crs, GeoError, PostGrid, RasterInfo};
 use std::path::Path;
-use terrane_core::{ContentKey, Diagnostic, KeyBuilder, Place, Progress, Samples};
+use terrane_core::{ContentKey, Diagnostic, KeyBuilder, Place, Progress, RasterSettings, Samples};
 
 /// A DEM in memory: heights on a square, north-up grid.
 #[derive(Debug, Clone)]
@@ -32,7 +32,7 @@ const MAX_POSTS: usize = 1 << 28;
 
 /// Reads band 1 as heights: scale and offset applied in `f64`, nodata as NaN,
 /// radii turned into heights above the body's sphere.
-pub fn read_dem(path: &Path, overrides: &RasterOverrides, progress: &dyn Progress) -> Result<Dem, GeoError> {
+pub fn read_dem(path: &Path, overrides: &RasterSettings, progress: &dyn Progress) -> Result<Dem, GeoError> {
     let dataset = open(path)?;
     let info = describe(path, &dataset, overrides)?;
     let crs = info.crs.clone().ok_or_else(|| GeoError::NoCrs { path: path.to_owned() })?;

@@ -109,7 +109,7 @@ impl GeoError {
                 "raster-no-crs",
                 "raster has no CRS",
                 Some(path),
-                "state it in twin.toml: [rasters.\"<address>\"] crs = \"IAU_2015:30135\", or write it into the file with gdal_edit.py -a_srs",
+                "state it: `terrane twin new --crs EPSG:...`, or crs = \"...\" under [rasters.\"data/<file>\"] in twin.toml, or write it into the file with gdal_edit.py -a_srs",
             ),
             Self::NoGeotransform { path } => (
                 "raster-no-geotransform",

@@ -1,10 +1,11 @@
 //! Pictures draped over a site.
 
 use crate::info::{describe, open, unreadable};
-use crate::{Crs, GeoError, PostGrid, RasterInfo, RasterOverrides};
+use crate::{Crs, GeoError, PostGrid, RasterInfo};
 use gdal::raster::{GdalDataType, ResampleAlg};
 use std::path::Path;
-use terrane_core::{ContentKey, KeyBuilder, Progress};
+use terrane_core::colour::srgb_byte_from_linear;
+use terrane_core::{ContentKey, KeyBuilder, Progress, RasterSettings};
 
 /// A picture in a site's CRS, 8-bit RGBA, row-major from the north-west.
 #[derive(Debug, Clone)]
@@ -32,7 +33,7 @@ pub struct Image {
 /// one is averaged down while it is read.
 pub fn read_image(
     path: &Path,
-    overrides: &RasterOverrides,
+    overrides: &RasterSettings,
     crs: &Crs,
     max_side: usize,
     progress: &dyn Progress,
@@ -57,7 +58,7 @@ pub fn read_image(
         let is_float = matches!(kind, GdalDataType::Float32 | GdalDataType::Float64);
         if is_float && buffer.data().iter().all(|value| value.is_nan() || (0.0..=1.5).contains(value)) {
             // Reflectance, linear; NaN becomes 0.
-            return Ok(buffer.data().iter().map(|value| srgb_byte(*value)).collect());
+            return Ok(buffer.data().iter().map(|value| srgb_byte_from_linear(*value as f32)).collect());
         }
         let scale = if kind == GdalDataType::UInt16 { 255.0 / 65535.0 } else { 1.0 };
         Ok(buffer.data().iter().map(|value| (value * scale).round().clamp(0.0, 255.0) as u8).collect())
@@ -87,13 +88,6 @@ pub fn read_image(
         .bytes("rgba", &rgba)
         .finish();
     Ok(Image { info, grid, columns, rows, rgba, grey, key })
-}
-
-/// The sRGB transfer function (IEC 61966-2-1), to 8 bits.
-fn srgb_byte(linear: f64) -> u8 {
-    let v = linear.clamp(0.0, 1.0);
-    let encoded = if v <= 0.003_130_8 { 12.92 * v } else { 1.055 * v.powf(1.0 / 2.4) - 0.055 };
-    (encoded * 255.0).round() as u8
 }
 
 /// The picture's pixel grid in `crs`; resamples `rgba` when it has to.

@@ -5,19 +5,7 @@ use gdal::{Dataset, DatasetOptions, GdalOpenFlags, Metadata};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Once;
-
-/// Facts that replace or complete what the file declares.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct RasterOverrides {
-    /// Metres per stored unit.
-    pub scale: Option<f64>,
-    /// Metres added after scaling.
-    pub offset: Option<f64>,
-    /// Stored value that means "no data".
-    pub nodata: Option<f64>,
-    /// CRS in any form that PROJ reads.
-    pub crs: Option<String>,
-}
+use terrane_core::RasterSettings;
 
 /// What is known of a raster before its pixels are read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -161,7 +149,7 @@ pub(crate) fn unreadable(path: &Path, error: gdal::errors::GdalError) -> GeoErro
     GeoError::Unreadable { path: path.to_owned(), message }
 }
 
-pub(crate) fn describe(path: &Path, dataset: &Dataset, overrides: &RasterOverrides) -> Result<RasterInfo, GeoError> {
+pub(crate) fn describe(path: &Path, dataset: &Dataset, overrides: &RasterSettings) -> Result<RasterInfo, GeoError> {
     let gdal_error = |error| unreadable(path, error);
     let (columns, rows) = dataset.raster_size();
     let band = dataset.rasterband(1).map_err(gdal_error)?;
@@ -190,7 +178,7 @@ pub(crate) fn describe(path: &Path, dataset: &Dataset, overrides: &RasterOverrid
 }
 
 /// Opens a raster and says what its file declares, without reading pixels.
-pub fn raster_info(path: &Path, overrides: &RasterOverrides) -> Result<RasterInfo, GeoError> {
+pub fn raster_info(path: &Path, overrides: &RasterSettings) -> Result<RasterInfo, GeoError> {
     describe(path, &open(path)?, overrides)
 }
 

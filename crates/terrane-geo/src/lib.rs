@@ -32,5 +32,5 @@ pub use crs::{Body, Crs};
 pub use dem::{Dem, read_dem, resample_dem};
 pub use error::GeoError;
 pub use image::{Image, read_image};
-pub use info::{PostGrid, RasterInfo, RasterOverrides, raster_info};
+pub use info::{PostGrid, RasterInfo, raster_info};
 pub use write::{GeotiffValues, write_geotiff};

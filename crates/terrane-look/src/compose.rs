@@ -50,7 +50,10 @@ fn explain(error: &ComposerError, composer: &Composer) -> ComposeError {
     let header = error.source.offset();
     let (message, offset) = match &error.inner {
         ComposerErrorInner::WgslParseError(error) => {
-            (error.message().to_owned(), error.location(&composed).map(|place| place.offset as usize))
+            // Not `location`, which slices the text: spans count from the start
+            // of a header that the text does not hold.
+            let span = error.labels().next().and_then(|(span, _)| span.to_range());
+            (error.message().to_owned(), span.map(|range| range.start))
         }
         ComposerErrorInner::ShaderValidationError(error) => {
             // The innermost cause with its outermost place reads best.

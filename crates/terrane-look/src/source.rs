@@ -28,7 +28,9 @@ pub(crate) fn read_source(
     let identifier = location.identifier();
     let place = || Place::file(identifier.clone());
     let bytes = roots.read(&location).map_err(|error| {
-        Diagnostic::error("shader-missing", "shader not found").with_place(place()).with_detail(error.to_string())
+        Diagnostic::error("shader-missing", "shader not found")
+            .with_place(place())
+            .with_detail(format!("`{authored}` can't be read: {}", reason(&error)))
     })?;
     let text = String::from_utf8(bytes)
         .map_err(|_| Diagnostic::error("shader-not-text", "shader is not UTF-8 text").with_place(place()))?;
@@ -43,6 +45,14 @@ pub(crate) fn read_source(
             .with_detail(what));
     }
     Ok((identifier, text))
+}
+
+/// Why a file can't be read, without its path, which the place says.
+fn reason(error: &terrane_assets::AssetError) -> String {
+    match error {
+        terrane_assets::AssetError::Io { source, .. } => source.to_string(),
+        other => other.to_string(),
+    }
 }
 
 /// The line where nesting passes what the parsers' stacks hold, and of what

@@ -140,6 +140,29 @@ fn errors_name_the_authors_file_and_line() {
 }
 
 #[test]
+fn mistakes_in_a_short_material_have_a_line_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let sample = "import terrane::tile::TileVaryings;\n\
+        import terrane::frame::{SurfaceOutput, FragmentOutput, surface_point, frame_output, normal_of};\n\
+        struct Material {\n    gain: f32,\n}\n@group(2) @binding(0) var<uniform> material: Material;\n\
+        @fragment\nfn fragment(in: TileVaryings) -> FragmentOutput {\n    let point = surface_point(in);\n\
+        var surface: SurfaceOutput;\n    surface.radiance = vec3<f32>(material.gain);\n\
+        surface.normal = normal_of(point.gradient);\n    return frame_output(in, surface);\n}\n";
+    let cases = [
+        ("normal_of(point", "normal_off(point", 12),
+        ("material.gain", "material.gainn", 11),
+        ("surface_point(in)", "surface_pointt(in)", 9),
+        ("vec3<f32>(material.gain)", "vec3<f32>(nothing)", 11),
+    ];
+    for (from, to, line) in cases {
+        std::fs::write(folder.path().join("short.wesl"), sample.replacen(from, to, 1)).unwrap();
+        let anchor = folder.path().join("stage.usda").display().to_string();
+        let error = compile(&source("short.wesl", &anchor), &AssetRoots::default()).unwrap_err();
+        assert_eq!((error.code.as_str(), error.place.line), ("shader-invalid", Some(line)), "{to}: {error}");
+    }
+}
+
+#[test]
 fn hostile_sources_end_in_one_message() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: String| {

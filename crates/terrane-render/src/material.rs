@@ -4,6 +4,7 @@ use crate::maps::{halve, write_layer};
 use crate::{Gpu, RenderError};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use terrane_core::colour::{linear_from_srgb, srgb_byte_from_linear};
 use terrane_core::{Pose, ShaderLook};
 use terrane_look::{EngineFill, Program};
 
@@ -227,19 +228,13 @@ fn upload(gpu: &Gpu, name: &str, layer: Option<&RasterLayer>) -> wgpu::TextureVi
 
 fn linear_premultiplied(pixel: &[u8]) -> [f32; 4] {
     let alpha = f32::from(pixel[3]) / 255.0;
-    let linear = |byte: u8| {
-        let v = f32::from(byte) / 255.0;
-        alpha * if v <= 0.04045 { v / 12.92 } else { ((v + 0.055) / 1.055).powf(2.4) }
-    };
+    let linear = |byte: u8| alpha * linear_from_srgb(f32::from(byte) / 255.0);
     [linear(pixel[0]), linear(pixel[1]), linear(pixel[2]), alpha]
 }
 
 fn srgb_bytes(texel: &[f32; 4]) -> [u8; 4] {
-    let encode = |v: f32| {
-        let s = if v <= 0.003_130_8 { 12.92 * v } else { 1.055 * v.powf(1.0 / 2.4) - 0.055 };
-        (s * 255.0).round().clamp(0.0, 255.0) as u8
-    };
-    [encode(texel[0]), encode(texel[1]), encode(texel[2]), (texel[3] * 255.0).round() as u8]
+    let [r, g, b] = [texel[0], texel[1], texel[2]].map(srgb_byte_from_linear);
+    [r, g, b, (texel[3] * 255.0).round() as u8]
 }
 
 #[cfg(test)]

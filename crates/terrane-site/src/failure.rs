@@ -70,6 +70,15 @@ impl From<terrane_tiles::ArchiveError> for Failure {
 }
 
 impl Failure {
+    /// A file or folder that can't be written.
+    pub(crate) fn unwritten(path: &std::path::Path, error: &std::io::Error) -> Self {
+        let place = terrane_core::Place::file(path.display().to_string());
+        Diagnostic::error("write-failed", "file can't be written")
+            .with_place(place)
+            .with_detail(error.to_string())
+            .into()
+    }
+
     /// `Err` when a list holds an error.
     pub(crate) fn if_any(diagnostics: &[Diagnostic]) -> Result<(), Self> {
         let errors: Vec<Diagnostic> = diagnostics.iter().filter(|d| d.severity == Severity::Error).cloned().collect();

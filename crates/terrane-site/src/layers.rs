@@ -4,8 +4,7 @@ use crate::{Failure, OpenSite};
 use std::path::PathBuf;
 use terrane_assets::AssetLocation;
 use terrane_core::look::AssetRef;
-use terrane_core::{Diagnostic, Place};
-use terrane_geo::RasterOverrides;
+use terrane_core::{Diagnostic, Place, RasterSettings};
 
 /// Code of the message that work was stopped by the user.
 const CANCELLED: &str = "cancelled";
@@ -13,7 +12,7 @@ const CANCELLED: &str = "cancelled";
 impl OpenSite {
     /// The raster file that an attribute names, with the twin's settings for
     /// it. `attribute` is its path, for messages.
-    pub(crate) fn raster(&self, asset: &AssetRef, attribute: &str) -> Result<(PathBuf, RasterOverrides), Failure> {
+    pub(crate) fn raster(&self, asset: &AssetRef, attribute: &str) -> Result<(PathBuf, RasterSettings), Failure> {
         let place = Place {
             file: Some(self.stage.display().to_string()),
             prim: Some(attribute.to_owned()),
@@ -39,13 +38,7 @@ impl OpenSite {
         }
         let settings =
             self.roots.twin.as_ref().and_then(|twin| twin.raster_settings(&file)).cloned().unwrap_or_default();
-        let overrides = RasterOverrides {
-            scale: settings.scale,
-            offset: settings.offset,
-            nodata: settings.nodata,
-            crs: settings.crs,
-        };
-        Ok((file, overrides))
+        Ok((file, settings))
     }
 
     /// Adds the stage and the attribute to a message about a raster file.

@@ -93,6 +93,7 @@ pub(crate) fn ensure_generated(roots: &AssetRoots, progress: &dyn Progress) -> R
         }
     }
     let crs = Crs::parse(&synthetic.crs)?;
+    let write = |path: &Path, text: &str| std::fs::write(path, text).map_err(|error| Failure::unwritten(path, &error));
     let mut landscape = None;
     for raster in &synthetic.rasters {
         let key = raster_key(&synthetic, raster);
@@ -110,15 +111,11 @@ pub(crate) fn ensure_generated(roots: &AssetRoots, progress: &dyn Progress) -> R
             continue;
         }
         if let Some(folder) = file.parent() {
-            std::fs::create_dir_all(folder).map_err(|error| {
-                Diagnostic::error("write-failed", "twin's data can't be written")
-                    .with_place(Place::file(folder.display().to_string()))
-                    .with_detail(error.to_string())
-            })?;
+            std::fs::create_dir_all(folder).map_err(|error| Failure::unwritten(folder, &error))?;
         }
         // A raster without its stamp is nobody's; the stamp goes first, and
         // says what is being made only when it is whole.
-        write(&stamp, "unfinished\n")?;
+        write(&stamp, "unfinished")?;
         if landscape.is_none() {
             progress.begin("laying craters", 1);
             landscape = Some(
@@ -128,7 +125,7 @@ pub(crate) fn ensure_generated(roots: &AssetRoots, progress: &dyn Progress) -> R
         }
         if let Some(landscape) = &landscape {
             make(landscape, &synthetic, raster, &crs, file, progress)?;
-            write(&stamp, &format!("{key}\n"))?;
+            write(&stamp, &key.to_string())?;
         }
     }
     Ok(())
@@ -165,19 +162,10 @@ fn make(
         }
         RasterKind::Albedo => {
             let albedo = landscape.albedo(&local, progress)?;
-            let bytes: Vec<u8> = albedo.iter().map(|albedo| terrane_feed::srgb_from_linear(*albedo)).collect();
+            let bytes: Vec<u8> =
+                albedo.iter().map(|albedo| terrane_core::colour::srgb_byte_from_linear(*albedo)).collect();
             write_geotiff(file, crs, &grid, GeotiffValues::Byte(&bytes), true)?;
         }
     }
     Ok(())
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(|error| {
-        let place = Place::file(path.display().to_string());
-        Diagnostic::error("write-failed", "twin's data can't be written")
-            .with_place(place)
-            .with_detail(error.to_string())
-            .into()
-    })
 }

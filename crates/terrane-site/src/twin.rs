@@ -4,9 +4,9 @@ use crate::{Failure, OpenSite, SiteOptions};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use terrane_assets::{MANIFEST_NAME, RasterSettings, TwinManifest};
-use terrane_core::{Diagnostic, Place, Progress};
-use terrane_geo::{RasterOverrides, raster_info};
+use terrane_assets::{MANIFEST_NAME, TwinManifest};
+use terrane_core::{Diagnostic, Place, Progress, RasterSettings};
+use terrane_geo::raster_info;
 
 /// What a new twin is made from.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,25 +47,18 @@ pub fn new_twin(new: &NewTwin, progress: &dyn Progress) -> Result<NewTwinReport,
     if new.folder.exists() {
         return Err(Diagnostic::error("twin-exists", "twin exists already").with_place(at(&new.folder)).into());
     }
-    let failed = |path: &Path, error: std::io::Error| {
-        Failure::from(
-            Diagnostic::error("write-failed", "twin can't be written")
-                .with_place(at(path))
-                .with_detail(error.to_string()),
-        )
-    };
+    let failed = |path: &Path, error: std::io::Error| Failure::unwritten(path, &error);
     let parent = match new.folder.parent() {
         Some(parent) if parent != Path::new("") => parent.to_owned(),
         _ => PathBuf::from("."),
     };
     // Look at every raster before anything is written.
-    let overrides =
-        |index: usize| if index == 0 { raster_overrides(&new.settings) } else { RasterOverrides::default() };
+    let overrides = |index: usize| if index == 0 { new.settings.clone() } else { RasterSettings::default() };
     for (index, dem) in new.dems.iter().enumerate() {
         raster_info(dem, &overrides(index))?.post_grid(dem)?;
     }
     if let Some(albedo) = &new.albedo {
-        raster_info(albedo, &RasterOverrides::default())?;
+        raster_info(albedo, &RasterSettings::default())?;
     }
     std::fs::create_dir_all(&parent).map_err(|error| failed(&parent, error))?;
     let aside =
@@ -101,10 +94,10 @@ pub fn new_twin(new: &NewTwin, progress: &dyn Progress) -> Result<NewTwinReport,
     // A first stage without cameras places the ground; the second knows where
     // to put them.
     let stage = root.join(&manifest.stage);
-    write(&stage, &stage_text(&name, &addresses, albedo.as_deref(), None))?;
+    write(&stage, &stage_text(&addresses, albedo.as_deref(), None))?;
     let site = OpenSite::open(&stage, SiteOptions::default(), progress)?;
     let view = Viewpoints::over(&site, progress)?;
-    write(&stage, &stage_text(&name, &addresses, albedo.as_deref(), Some(&view)))?;
+    write(&stage, &stage_text(&addresses, albedo.as_deref(), Some(&view)))?;
     std::fs::rename(&root, &new.folder).map_err(|error| failed(&new.folder, error))?;
     Ok(NewTwinReport {
         stage: new.folder.join(&manifest.stage),
@@ -116,11 +109,6 @@ pub fn new_twin(new: &NewTwin, progress: &dyn Progress) -> Result<NewTwinReport,
 fn is_identifier(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-}
-
-fn raster_overrides(settings: &RasterSettings) -> RasterOverrides {
-    let RasterSettings { scale, offset, nodata, crs } = settings.clone();
-    RasterOverrides { scale, offset, nodata, crs }
 }
 
 fn address_for(file: &Path, taken: &mut Vec<String>) -> String {
@@ -164,13 +152,7 @@ fn bring(
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(|error| {
-        let place = Place::file(path.display().to_string());
-        Diagnostic::error("write-failed", "twin can't be written")
-            .with_place(place)
-            .with_detail(error.to_string())
-            .into()
-    })
+    std::fs::write(path, text).map_err(|error| Failure::unwritten(path, &error))
 }
 
 /// Where cameras stand over a ground, in the site frame.
@@ -235,6 +217,20 @@ impl Viewpoints {
     }
 }
 
+/// Semi-major axes of the bodies' ways around the sun (with their planets),
+/// astronomical units, by NAIF id.
+fn distance_au(body: i64) -> f64 {
+    match body {
+        199 => 0.387,
+        299 => 0.723,
+        499 => 1.524,
+        2_000_004 => 2.362,
+        502 => 5.203,
+        606 => 9.58,
+        _ => 1.0,
+    }
+}
+
 fn camera_text(text: &mut String, name: &str, place: [f64; 3], rotate: [f64; 3], lens: &str) {
     let [x, y, z] = place;
     let [rx, ry, rz] = rotate;
@@ -247,14 +243,14 @@ fn camera_text(text: &mut String, name: &str, place: [f64; 3], rotate: [f64; 3],
     );
 }
 
-fn stage_text(name: &str, dems: &[String], albedo: Option<&str>, view: Option<&Viewpoints>) -> String {
+fn stage_text(dems: &[String], albedo: Option<&str>, view: Option<&Viewpoints>) -> String {
     let mut text =
         String::from("#usda 1.0\n(\n    defaultPrim = \"World\"\n    metersPerUnit = 1\n    upAxis = \"Y\"\n)\n\n");
     text += "def Xform \"World\"\n{\n";
     if let Some((body, lon, lat, height)) = view.and_then(|view| view.anchor) {
         let _ = write!(
             text,
-            "    # The site origin: centre of the finest DEM, on its ground.\n    int lunco:anchor:body = {body}\n    \
+            "    # The site origin: centre of the finest DEM, within a metre of its ground.\n    int lunco:anchor:body = {body}\n    \
              double lunco:anchor:lat = {lat:.12}\n    double lunco:anchor:lon = {lon:.12}\n    double lunco:anchor:height = {height}\n\n"
         );
     }
@@ -283,7 +279,14 @@ fn stage_text(name: &str, dems: &[String], albedo: Option<&str>, view: Option<&V
         text,
         "    # From the north-west, {elevation} degrees high. To aim it: rotateXYZ = (-elevation,\n    # 180 - azimuth, 0), azimuth clockwise from grid north."
     );
+    let au = view.and_then(|view| view.anchor).map_or(1.0, |(body, ..)| distance_au(body));
     text += "    def DistantLight \"Sun\" (\n        prepend references = @lunco://lighting/sun.usda@</Sun>\n    )\n    {\n";
+    if au != 1.0 {
+        // As the built-in sun, seen from farther away or nearer.
+        let (lux, angle_deg) = (128_000.0 / (au * au), 0.533 / au);
+        let _ =
+            write!(text, "        float inputs:intensity = {lux:.0}\n        float inputs:angle = {angle_deg:.3}\n");
+    }
     let _ = write!(text, "        double3 xformOp:rotateXYZ = (-{elevation}, -135, 0)\n    }}\n");
     if let Some(view) = view {
         text += "\n    def Scope \"Cameras\"\n    {\n";
@@ -306,6 +309,5 @@ fn stage_text(name: &str, dems: &[String], albedo: Option<&str>, view: Option<&V
         );
         text += "    }\n";
     }
-    let _ = name;
     text + "}\n"
 }
