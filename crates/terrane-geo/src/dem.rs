@@ -56,42 +56,41 @@ pub fn read_dem(path: &Path, overrides: &RasterSettings, progress: &dyn Progress
     let mut heights_m = Vec::with_capacity(info.columns * info.rows);
     progress.begin("reading heights", info.rows as u64);
     let rows_at_once = (1_usize << 20).div_ceil(info.columns.max(1)).clamp(1, info.rows.max(1));
-    let each_window = |progress: &dyn Progress, take: &mut dyn FnMut(Option<f64>)| -> Result<(), GeoError> {
-        for row in (0..info.rows).step_by(rows_at_once) {
-            progress.check()?;
-            let size = (info.columns, rows_at_once.min(info.rows - row));
-            let stored =
-                band.read_as::<f64>((0, row as isize), size, size, None).map_err(|error| unreadable(path, error))?;
-            let metres = |stored: f64| (stored * info.scale + info.offset) * vertical_unit;
-            stored.data().iter().for_each(|&value| take(is_data(value, info.nodata).then(|| metres(value))));
-            progress.advance(size.1 as u64);
-        }
-        Ok(())
+    let first_rows = || (0..info.rows).step_by(rows_at_once);
+    let window = |row: usize| -> Result<Vec<Option<f64>>, GeoError> {
+        progress.check()?;
+        let size = (info.columns, rows_at_once.min(info.rows - row));
+        let stored =
+            band.read_as::<f64>((0, row as isize), size, size, None).map_err(|error| unreadable(path, error))?;
+        let metres = |stored: f64| (stored * info.scale + info.offset) * vertical_unit;
+        Ok(stored.data().iter().map(|&value| is_data(value, info.nodata).then(|| metres(value))).collect())
     };
-    // The first post tells whether the file may hold radii; the lowest one
-    // decides, so that a single spike does not.
-    let mut first = None;
-    let corner = band
-        .read_as::<f64>((0, 0), (info.columns, 1), (info.columns, 1), None)
-        .map_err(|error| unreadable(path, error))?;
-    if corner.data().iter().any(|value| is_radius((value * info.scale + info.offset) * vertical_unit, &crs)) {
-        let mut lowest = f64::INFINITY;
-        each_window(&terrane_core::Quiet, &mut |value| lowest = lowest.min(value.unwrap_or(f64::INFINITY)))?;
-        first = is_radius(lowest, &crs).then_some(crs.body.semi_major_m);
+    // The lowest value tells heights from radii, so that a single spike does
+    // not. One height is enough: mostly the first window ends the search.
+    let mut lowest = f64::INFINITY;
+    for row in first_rows() {
+        lowest = window(row)?.into_iter().flatten().fold(lowest, f64::min);
+        if lowest.is_finite() && !is_radius(lowest, &crs) {
+            break;
+        }
     }
-    let radius_m = first.unwrap_or(0.0);
+    let radius_m = if is_radius(lowest, &crs) { crs.body.semi_major_m } else { 0.0 };
     let mut overflow = false;
-    each_window(progress, &mut |value| {
-        let height = value.map_or(f32::NAN, |value| (value - radius_m) as f32);
-        overflow |= height.is_infinite() || (value.is_some() && height.is_nan());
-        heights_m.push(height);
-    })?;
+    for row in first_rows() {
+        let values = window(row)?;
+        progress.advance((values.len() / info.columns.max(1)) as u64);
+        heights_m.extend(values.into_iter().map(|value| {
+            let height = value.map_or(f32::NAN, |value| (value - radius_m) as f32);
+            overflow |= height.is_infinite() || (value.is_some() && height.is_nan());
+            height
+        }));
+    }
     if overflow {
         let what = "scaled, some heights are larger than numbers go; check the scale and offset".to_owned();
         return Err(GeoError::UnfitValues { path: path.to_owned(), what });
     }
-    if let Some(radius) = first {
-        notes.push(radius_note(path, radius, &info));
+    if radius_m > 0.0 {
+        notes.push(radius_note(path, radius_m, &info));
     }
     finish(path, info, crs, grid, heights_m, notes)
 }
@@ -189,4 +188,35 @@ pub fn resample_dem(
         progress.advance(1);
     }
     finish(path, dem.info.clone(), crs.clone(), grid, heights_m, dem.notes.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{GeotiffValues, write_geotiff};
+    use terrane_core::Quiet;
+
+    fn read(crs: &str, values: &[f32]) -> Dem {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("dem.tif");
+        let grid = PostGrid { easting_m: 0.0, northing_m: 0.0, posting_m: 10.0, columns: 4, rows: values.len() / 4 };
+        write_geotiff(&path, &Crs::parse(crs).unwrap(), &grid, GeotiffValues::Float(values), true).unwrap();
+        read_dem(&path, &RasterSettings::default(), &Quiet).unwrap()
+    }
+
+    #[test]
+    fn radii_become_heights_also_below_rows_without_data() {
+        let mut values = [f32::NAN; 12];
+        values[8..].copy_from_slice(&[1_737_400.0, 1_737_650.0, 1_736_900.0, 1_737_401.0]);
+        let dem = read("IAU_2015:30135", &values);
+        assert_eq!(dem.heights_m[8..], [0.0, 250.0, -500.0, 1.0]);
+        assert_eq!(dem.notes[0].code, "raster-radius");
+    }
+
+    #[test]
+    fn a_spike_as_high_as_the_body_makes_no_radii_of_the_rest() {
+        let dem = read("EPSG:32611", &[4.0e6, 120.0, 130.0, 140.0, 150.0, 160.0, 170.0, 180.0]);
+        assert_eq!(dem.heights_m[1], 120.0);
+        assert!(dem.notes.is_empty());
+    }
 }

@@ -47,11 +47,10 @@ impl OpenSite {
             return diagnostic;
         }
         match &diagnostic.place.file {
-            Some(file) => {
+            Some(_) => {
                 let authored = format!("authored in {} at {attribute}", self.stage.display());
                 diagnostic.detail =
                     if diagnostic.detail.is_empty() { authored } else { format!("{}\n{authored}", diagnostic.detail) };
-                diagnostic.place.file = Some(file.clone());
             }
             None => {
                 diagnostic.place = Place {
