@@ -13,10 +13,8 @@ use glam::DVec3;
 use std::f64::consts::PI;
 use std::path::Path;
 use std::process::Command;
-use terrane_core::RasterSettings;
+use terrane_core::Pose;
 use terrane_core::camera::ApertureFit;
-use terrane_core::{Pose, Quiet};
-use terrane_geo::{Dem, read_dem};
 use terrane_site::render::RenderOptions;
 
 /// Unit vector to a sun, site axes (x east, y up, z south).
@@ -27,7 +25,7 @@ fn to_sun(azimuth_deg: f64, elevation_deg: f64) -> DVec3 {
 
 /// Cosine between the sun and the normal at inner posts, by Horn's 3 x 3 rule as
 /// `gdaldem hillshade` has it; NaN at borders and beside holes.
-fn hillshade(dem: &Dem, sun: DVec3) -> Vec<f64> {
+fn hillshade(dem: &Raster, sun: DVec3) -> Vec<f64> {
     let (columns, rows) = (dem.grid.columns, dem.grid.rows);
     let at = |c: usize, r: usize| f64::from(dem.heights_m[r * columns + c]);
     let cosine = |c: usize, r: usize| {
@@ -61,9 +59,9 @@ fn gdaldem(file: &Path, azimuth_deg: f64, elevation_deg: f64) -> Option<Vec<f64>
 }
 
 /// Draws a DEM from above, a pixel a post, as a Lambert surface.
-fn lambert_map(file: &Path, dem: &Dem, azimuth_deg: f64, elevation_deg: f64) -> Shot {
+fn lambert_map(file: &Path, dem: &Raster, azimuth_deg: f64, elevation_deg: f64) -> Shot {
     let (width_m, height_m) = (dem.grid.columns as f64 * dem.grid.posting_m, dem.grid.rows as f64 * dem.grid.posting_m);
-    let above_m = f64::from(dem.range_m.1) + 100.0;
+    let above_m = f64::from(dem.heights_m.iter().copied().fold(f32::NEG_INFINITY, f32::max)) + 100.0;
     let scene = Scene::new()
         .dem(file)
         .plain(0.5)
@@ -79,7 +77,7 @@ fn lambert_map(file: &Path, dem: &Dem, azimuth_deg: f64, elevation_deg: f64) -> 
 
 fn agrees_with_hillshade(name: &str, path: &str) {
     let Some(file) = shared(path) else { return };
-    let dem = read_dem(&file, &RasterSettings::default(), &Quiet).unwrap();
+    let dem = Raster::read(&file);
     for (azimuth_deg, elevation_deg) in [(315.0, 45.0), (80.0, 15.0)] {
         let shade = hillshade(&dem, to_sun(azimuth_deg, elevation_deg));
         let drawn = lambert_map(&file, &dem, azimuth_deg, elevation_deg).red();

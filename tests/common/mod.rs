@@ -10,7 +10,7 @@ use glam::{DQuat, DVec3};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use terrane_core::camera::{ApertureFit, Intrinsics, Lens, Projection};
-use terrane_core::{Pose, Quiet};
+use terrane_core::{Pose, Quiet, RasterSettings};
 use terrane_feed::CameraDescription;
 use terrane_geo::{Crs, GeotiffValues, PostGrid, write_geotiff};
 use terrane_render::Frame;
@@ -54,6 +54,17 @@ impl Raster {
         let place = |k: usize| k as f64 * posting_m - half_m;
         let heights_m = (0..posts * posts).map(|k| height(place(k % posts), place(k / posts)) as f32).collect();
         Self { crs: Crs::parse(crs).unwrap(), grid, heights_m }
+    }
+
+    /// The posts of a file, as a site reads them.
+    pub fn read(file: &Path) -> Self {
+        let options = terrane_geo::OpenOptions::default();
+        let dem = terrane_geo::DemFile::open(&file.into(), &RasterSettings::default(), &options, &Quiet).unwrap();
+        let (crs, grid) = dem.natural_frame().unwrap();
+        let mut heights_m = vec![0.0; grid.columns * grid.rows];
+        let window = terrane_core::PostWindow { column: 0, row: 0, columns: grid.columns, rows: grid.rows };
+        dem.posts(&crs, grid).unwrap().read(window, &mut heights_m).unwrap();
+        Self { crs, grid, heights_m }
     }
 
     /// On the Moon's equator at longitude 0.

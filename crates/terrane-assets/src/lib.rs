@@ -28,4 +28,4 @@ mod twin;
 
 pub use library::library_files;
 pub use resolve::{AssetError, AssetLocation, AssetRoots};
-pub use twin::{MANIFEST_NAME, Twin, TwinManifest};
+pub use twin::{BakeSettings, MANIFEST_NAME, Mosaic, Twin, TwinManifest};

@@ -24,9 +24,54 @@ pub struct TwinManifest {
     /// What a raster's own file leaves out, by address below `twin://`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub rasters: BTreeMap<String, RasterSettings>,
+    /// How several DEMs become one surface.
+    #[serde(default, skip_serializing_if = "Mosaic::is_default")]
+    pub mosaic: Mosaic,
+    /// How baked heights are kept.
+    #[serde(default, skip_serializing_if = "BakeSettings::is_default")]
+    pub bake: BakeSettings,
     /// A recipe for data that is generated on first use instead of measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub synthetic: Option<toml::Value>,
+}
+
+/// `[mosaic]`: how several DEMs become one surface.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mosaic {
+    /// Shift each coarser DEM by a constant, the median of its disagreement
+    /// with the finer ones along their borders.
+    #[serde(default)]
+    pub level: bool,
+    /// How far outside a finer DEM a coarser one is bent to meet it, in the
+    /// coarser one's postings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blend_postings: Option<f64>,
+}
+
+impl Mosaic {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// `[bake]`: how baked heights are kept.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BakeSettings {
+    /// Largest distance between a height and what is kept of it, metres; found
+    /// from the data when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub height_error_m: Option<f64>,
+    /// Keep heights as 32-bit floats instead.
+    #[serde(default)]
+    pub lossless: bool,
+}
+
+impl BakeSettings {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// An open twin: its canonical root and its manifest.
@@ -73,7 +118,8 @@ impl Twin {
     /// Addresses that have raster settings but no file: a slip of the pen,
     /// unless the file is still to come.
     pub fn unused_raster_settings(&self) -> Vec<&str> {
-        let missing = |address: &&String| !self.resolve_address(address).is_ok_and(|file| file.exists());
+        let is_there = |file: PathBuf| file.exists() || file.to_string_lossy().starts_with("/vsi");
+        let missing = |address: &&String| !self.resolve_address(address).is_ok_and(is_there);
         self.manifest.rasters.keys().filter(missing).map(String::as_str).collect()
     }
 
@@ -84,6 +130,11 @@ impl Twin {
                 .is_ok_and(|known| known == file || known.canonicalize().is_ok_and(|known| known == file))
         };
         self.manifest.rasters.iter().find(|(address, _)| same(address)).map(|(_, settings)| settings)
+    }
+
+    /// True for a file inside the twin, or that its owner makes part of it.
+    pub fn may_read(&self, file: &Path) -> bool {
+        self.confine(file, "").is_ok()
     }
 
     /// The file behind an address below `twin://`, whether it exists or not.

@@ -2,8 +2,8 @@
 
 use clap::{Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
-use terrane_core::ParamValue;
 use terrane_core::camera::ApertureFit;
+use terrane_core::{ParamValue, RasterSettings};
 
 /// Terrain for robot and mission simulation: measured ground, seen, queried
 /// and touched as one surface.
@@ -39,10 +39,17 @@ pub enum Command {
         #[command(subcommand)]
         command: TwinCommand,
     },
-    /// Say what a stage holds and what is wrong with it.
+    /// Say what a stage, a raster or a baked archive holds and what is wrong with it.
     Inspect {
-        /// The USD stage.
-        stage: PathBuf,
+        /// A USD stage; a raster, by its path or one of GDAL's names (/vsicurl/...); or a
+        /// .pyramid archive, by its path or http:// address.
+        target: PathBuf,
+        /// What a raster's file leaves out.
+        #[command(flatten)]
+        raster: RasterArgs,
+        /// Count all posts of a raster, however large.
+        #[arg(long)]
+        statistics: bool,
         /// As JSON.
         #[arg(long)]
         json: bool,
@@ -51,6 +58,47 @@ pub enum Command {
     Bake {
         /// The USD stage.
         stage: PathBuf,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check a baked archive: checksums, bounds, errors and shared borders of every tile.
+    Verify {
+        /// The .pyramid archive, by its path or http:// address.
+        archive: PathBuf,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write heights, a map derived from them or a raster layer as a GeoTIFF.
+    Export {
+        /// The USD stage.
+        stage: PathBuf,
+        /// height, source, slope, aspect, normal, hillshade, roughness, tri, profile-curvature,
+        /// plan-curvature, mean-curvature, ambient-occlusion, or the prim path of a raster layer.
+        #[arg(long, value_name = "NAME")]
+        layer: String,
+        /// The file to write.
+        #[arg(long, short, value_name = "FILE")]
+        output: PathBuf,
+        /// CRS to write in; the site's map frame when left out.
+        #[arg(long)]
+        crs: Option<String>,
+        /// Distance between posts, metres; the DEM's own when left out.
+        #[arg(long, value_name = "METRES", value_parser = positive)]
+        posting: Option<f64>,
+        /// Prim path of the DEM whose footprint is exported; the finest when left out.
+        #[arg(long, value_name = "PRIM")]
+        dem: Option<String>,
+        /// Lay the file out as a Cloud Optimized GeoTIFF, with overviews.
+        #[arg(long)]
+        cog: bool,
+        /// Sun of a hillshade: azimuth (clockwise from grid north) and elevation, degrees.
+        #[arg(long, num_args = 2, value_names = ["AZIMUTH", "ELEVATION"], allow_negative_numbers = true)]
+        sun: Option<Vec<f64>>,
+        /// Ambient occlusion: how far the horizon is sought, posts.
+        #[arg(long, default_value = "64", value_name = "POSTS")]
+        sky_radius: usize,
         /// As JSON.
         #[arg(long)]
         json: bool,
@@ -129,22 +177,61 @@ pub enum TwinCommand {
         /// A picture to drape.
         #[arg(long, value_name = "RASTER")]
         albedo: Option<PathBuf>,
-        /// Metres per stored unit of the first DEM, if its file does not say.
-        #[arg(long, allow_negative_numbers = true)]
-        scale: Option<f64>,
-        /// Metres added to the first DEM after scaling, if its file does not say.
-        #[arg(long, allow_negative_numbers = true)]
-        offset: Option<f64>,
-        /// Nodata value of the first DEM, if its file does not say.
-        #[arg(long, allow_negative_numbers = true)]
-        nodata: Option<f64>,
-        /// CRS of the first DEM, if its file does not say.
-        #[arg(long)]
-        crs: Option<String>,
+        /// What the first DEM's file leaves out.
+        #[command(flatten)]
+        raster: RasterArgs,
         /// Copy the data into the twin instead of naming it where it is.
         #[arg(long)]
         copy: bool,
     },
+}
+
+/// What a raster's file leaves out, or has wrong.
+#[derive(Debug, Clone, clap::Args)]
+pub struct RasterArgs {
+    /// Metres per stored unit.
+    #[arg(long, allow_negative_numbers = true)]
+    pub scale: Option<f64>,
+    /// Metres added after scaling.
+    #[arg(long, allow_negative_numbers = true)]
+    pub offset: Option<f64>,
+    /// Stored value that means "no data".
+    #[arg(long, allow_negative_numbers = true)]
+    pub nodata: Option<f64>,
+    /// CRS, such as IAU_2015:30135 or EPSG:32611.
+    #[arg(long)]
+    pub crs: Option<String>,
+    /// Unit of the stored heights: m, km, ft or us-ft.
+    #[arg(long)]
+    pub unit: Option<String>,
+    /// Lowest and highest value that can be a height, metres: what lies outside is a hole.
+    #[arg(long, num_args = 2, value_names = ["LOW", "HIGH"], allow_negative_numbers = true)]
+    pub valid_range: Option<Vec<f64>>,
+    /// Fill holes from data within this distance, metres; filled posts stay marked.
+    #[arg(long, value_name = "METRES", value_parser = positive)]
+    pub fill_within: Option<f64>,
+    /// Body-fixed frame of the coordinates, such as MOON_ME: carried and shown.
+    #[arg(long)]
+    pub body_frame: Option<String>,
+    /// Surface that heights are above: carried and shown.
+    #[arg(long)]
+    pub vertical_datum: Option<String>,
+}
+
+impl From<&RasterArgs> for RasterSettings {
+    fn from(args: &RasterArgs) -> Self {
+        Self {
+            scale: args.scale,
+            offset: args.offset,
+            nodata: args.nodata,
+            crs: args.crs.clone(),
+            unit: args.unit.clone(),
+            valid_range_m: args.valid_range.as_ref().and_then(|range| range.as_slice().try_into().ok()),
+            fill_within_m: args.fill_within,
+            body_frame: args.body_frame.clone(),
+            vertical_datum: args.vertical_datum.clone(),
+        }
+    }
 }
 
 /// Questions.

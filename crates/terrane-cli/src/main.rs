@@ -7,7 +7,8 @@ mod progress;
 use args::{Cli, Command, QueryKind, TwinCommand};
 use clap::Parser;
 use std::process::ExitCode;
-use terrane_core::{Diagnostic, RasterSettings, Severity};
+use terrane_core::{Diagnostic, Severity};
+use terrane_site::export::ExportRequest;
 use terrane_site::render::{RenderOptions, render};
 use terrane_site::twin::{NewTwin, new_twin};
 use terrane_site::{Failure, OpenSite, SiteOptions};
@@ -67,17 +68,45 @@ fn open(cli: &Cli, stage: &std::path::Path, progress: &progress::Bar) -> Result<
 
 fn run(cli: &Cli, progress: &progress::Bar) -> Result<ExitCode, Failure> {
     match &cli.command {
-        Command::Twin { command: TwinCommand::New { name, dem, albedo, scale, offset, nodata, crs, copy } } => {
+        Command::Twin { command: TwinCommand::New { name, dem, albedo, raster, copy } } => {
             let has_parent = name.parent().is_some_and(|parent| parent != std::path::Path::new(""));
             let folder = if has_parent { name.clone() } else { std::path::Path::new("twins").join(name) };
-            let settings = RasterSettings { scale: *scale, offset: *offset, nodata: *nodata, crs: crs.clone() };
+            let settings = raster.into();
             let new = NewTwin { folder, dems: dem.clone(), albedo: albedo.clone(), settings, copy: *copy };
             let report = new_twin(&new, progress)?;
             progress.finish();
             print::new_twin(&report);
         }
-        Command::Inspect { stage, json } => {
-            let site = open(cli, stage, progress)?;
+        Command::Inspect { target, json, .. } if is_archive(target) => {
+            let report = terrane_site::archive::inspect_archive(target)?;
+            if *json { print::json(&report) } else { print::archive(&report) }
+        }
+        Command::Inspect { target, raster, statistics, json } if !is_stage(target) => {
+            let name = terrane_geo::RasterName::from(target.as_path());
+            let report = terrane_site::raster::inspect_raster(&name, &raster.into(), *statistics, progress)?;
+            progress.finish();
+            if *json {
+                print::json(&report)
+            } else {
+                print::raster(&report)
+            }
+            print::to_stderr(&report.diagnostics);
+            return Ok(code(&report.diagnostics));
+        }
+        Command::Verify { archive, json } => {
+            let found = terrane_site::archive::verify_archive(archive, progress)?;
+            progress.finish();
+            if *json {
+                print::json(&found)
+            } else {
+                print::verified(archive, &found)
+            }
+            let diagnostics = terrane_site::archive::fault_diagnostics(archive, &found.faults);
+            print::to_stderr(&diagnostics);
+            return Ok(code(&diagnostics));
+        }
+        Command::Inspect { target, json, .. } => {
+            let site = open(cli, target, progress)?;
             let report = terrane_site::inspect::inspect(&site, progress);
             progress.finish();
             if *json {
@@ -86,9 +115,7 @@ fn run(cli: &Cli, progress: &progress::Bar) -> Result<ExitCode, Failure> {
                 print::inspect(&report)
             }
             print::to_stderr(&report.diagnostics);
-            if report.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
-                return Ok(ExitCode::FAILURE);
-            }
+            return Ok(code(&report.diagnostics));
         }
         Command::Bake { stage, json } => {
             let site = open(cli, stage, progress)?;
@@ -96,6 +123,27 @@ fn run(cli: &Cli, progress: &progress::Bar) -> Result<ExitCode, Failure> {
             progress.finish();
             print::to_stderr(&site.spec.diagnostics);
             if *json { print::json(&report) } else { print::bake(&report) }
+        }
+        Command::Export { stage, layer, output, crs, posting, dem, cog, sun, sky_radius, json } => {
+            let site = open(cli, stage, progress)?;
+            let mut options =
+                terrane_surface::derived::DerivedOptions { sky_radius_posts: *sky_radius, ..Default::default() };
+            if let Some([azimuth_deg, elevation_deg]) = sun.as_deref() {
+                (options.sun_azimuth_deg, options.sun_elevation_deg) = (*azimuth_deg, *elevation_deg);
+            }
+            let request = ExportRequest {
+                layer: layer.clone(),
+                output: output.clone(),
+                crs: crs.clone(),
+                posting_m: *posting,
+                dem: dem.clone(),
+                cloud_optimized: *cog,
+                options,
+            };
+            let report = terrane_site::export::export(&site, &request, progress)?;
+            progress.finish();
+            print::to_stderr(&site.spec.diagnostics);
+            if *json { print::json(&report) } else { print::export(&report) }
         }
         Command::Render { stage, camera, size, output, samples, pixel_error, fit, set, json } => {
             let site = open(cli, stage, progress)?;
@@ -129,6 +177,24 @@ fn run(cli: &Cli, progress: &progress::Bar) -> Result<ExitCode, Failure> {
         Command::Library { address } => return library(address.as_deref()),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Failure when there is an error among them.
+fn code(diagnostics: &[Diagnostic]) -> ExitCode {
+    let failed = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+    if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+fn has_extension(path: &std::path::Path, known: &[&str]) -> bool {
+    path.extension().is_some_and(|found| known.iter().any(|known| found.eq_ignore_ascii_case(known)))
+}
+
+fn is_stage(path: &std::path::Path) -> bool {
+    has_extension(path, &["usd", "usda", "usdc", "usdz"])
+}
+
+fn is_archive(path: &std::path::Path) -> bool {
+    has_extension(path, &["pyramid"])
 }
 
 fn library(address: Option<&str>) -> Result<ExitCode, Failure> {

@@ -3,12 +3,17 @@
 use serde::Serialize;
 use std::io::Write;
 use terrane_core::{Diagnostic, ParamValue};
+use terrane_geo::PostGrid;
+use terrane_site::archive::ArchiveReport;
 use terrane_site::bake::BakeReport;
 use terrane_site::bench::BenchReport;
+use terrane_site::export::ExportReport;
 use terrane_site::inspect::InspectReport;
 use terrane_site::query::HeightAnswer;
+use terrane_site::raster::RasterReport;
 use terrane_site::render::RenderReport;
 use terrane_site::twin::NewTwinReport;
+use terrane_tiles::Verified;
 
 /// A line to stdout. A reader that has gone away (`| head`) ends the program
 /// quietly: nobody is left to tell.
@@ -54,6 +59,126 @@ pub fn bake(report: &BakeReport) {
         say!("up to date: {} ({what})", report.archive.display());
     } else {
         say!("baked {} ({what}, {} posts in {:.2} s)", report.archive.display(), report.posts, report.seconds);
+    }
+    match report.height_error_m {
+        0.0 => {
+            say!("heights as 32-bit floats; the root tile is within {:.3} m of the finest surface", report.root_error_m)
+        }
+        error_m => say!(
+            "heights to {:.3} mm; the root tile is within {:.3} m of the finest surface",
+            1000.0 * error_m,
+            report.root_error_m
+        ),
+    }
+}
+
+/// A raster.
+pub fn raster(report: &RasterReport) {
+    let info = &report.info;
+    say!("raster {}", report.raster);
+    say!("  format     {} {}, {} x {}, {} bands", info.driver, info.pixel_type, info.columns, info.rows, info.bands);
+    if let Some(crs) = &info.crs {
+        let authority = crs.authority.as_ref().map(|code| format!(" ({code})")).unwrap_or_default();
+        let (a, b) = (crs.body.semi_major_m, crs.body.semi_minor_m);
+        say!("  CRS        {}{authority}; {}, radii {a} and {b} m", crs.name, crs.body.name);
+    }
+    if let Some(gt) = info.geotransform {
+        say!("  transform  {gt:?}, {}", info.area_or_point.as_deref().unwrap_or("area or point not declared"));
+    }
+    let nodata = info.nodata.map_or("not declared".to_owned(), |nodata| nodata.to_string());
+    let unit = if info.unit.is_empty() { "m (not declared)" } else { &info.unit };
+    say!("  values     scale {}, offset {}, unit {unit}, nodata {nodata}", info.scale, info.offset);
+    let datum = info.vertical_datum.as_deref().map_or_else(
+        || "not declared".to_owned(),
+        |datum| format!("{datum}, {}", if info.vertical_datum_applied { "applied" } else { "not applied" }),
+    );
+    say!("  datum      vertical {datum}; body frame {}", info.body_frame.as_deref().unwrap_or("not declared"));
+    let Some(dem) = &report.dem else { return };
+    match &dem.statistics {
+        Some(found) => {
+            let holes = 100.0 * (1.0 - found.valid as f64 / found.posts.max(1) as f64);
+            let range = found.range_m.map_or("none".to_owned(), |(low, high)| format!("{low} to {high} m"));
+            say!("  heights    {range}, {} posts, {holes:.2} % nodata", found.posts);
+        }
+        None => {
+            let range = dem.sample_range_m.map_or("none".to_owned(), |(low, high)| format!("{low} to {high} m"));
+            say!("  heights    {range} in a sample (--statistics counts all)");
+        }
+    }
+    let point = |found: &Option<(f64, f64)>| match found {
+        Some((lon, lat)) => format!("{lon:.9} E, {lat:.9} N"),
+        None => "off the body".to_owned(),
+    };
+    say!("  centre     {}", point(&dem.centre_lon_lat_deg));
+    for corner in &dem.corners_lon_lat_deg {
+        say!("  corner     {}", point(corner));
+    }
+    match &dem.why_resampled {
+        None => say!("  placed     as it is: {} m posts", dem.grid.posting_m),
+        Some(why) => {
+            let PostGrid { columns, rows, posting_m, .. } = dem.grid;
+            say!(
+                "  placed     resampled once to {}: {columns} x {rows} posts, {posting_m} m apart",
+                dem.map_frame.name
+            );
+            say!("             since {why}");
+        }
+    }
+}
+
+/// An exported layer.
+pub fn export(report: &ExportReport) {
+    let PostGrid { columns, rows, posting_m, .. } = report.grid;
+    say!(
+        "{}: {} ({}), computed on {columns} x {rows} posts, {posting_m} m apart",
+        report.file.display(),
+        report.layer,
+        report.unit
+    );
+    say!("  CRS {}", report.crs);
+    say!("  {}", report.description);
+}
+
+/// An archive.
+pub fn archive(report: &ArchiveReport) {
+    say!("archive {}", report.archive);
+    say!("  key        {}", report.key);
+    say!("  size       {:.1} MiB", report.bytes as f64 / (1 << 20) as f64);
+    match report.height_error_m {
+        0.0 => say!("  heights    32-bit floats as they are, relative to site y {} m", report.reference_m),
+        error_m => say!("  heights    to {:.3} mm, relative to site y {} m", 1000.0 * error_m, report.reference_m),
+    }
+    say!("  corner     site x {} m, z {} m", report.corner_m[0], report.corner_m[1]);
+    say!("  level  posting m   tiles  with holes   error m    low m      high m");
+    for level in &report.levels {
+        say!(
+            "  {:5}  {:9}  {:6}  {:10}  {:8.3}  {:9.3}  {:9.3}",
+            level.level,
+            level.posting_m,
+            level.tiles,
+            level.with_holes,
+            level.error_m,
+            level.heights_m.0,
+            level.heights_m.1
+        );
+    }
+    for map in &report.maps {
+        say!("  site map {}: {} x {} posts, {} m apart", map.name, map.columns, map.rows, map.posting_m);
+    }
+}
+
+/// What verifying an archive found.
+pub fn verified(path: &std::path::Path, found: &Verified) {
+    say!(
+        "{}: {} tiles read, {} borders compared, {} posts compared with the levels above",
+        path.display(),
+        found.tiles,
+        found.borders,
+        found.compared_posts
+    );
+    match found.faults.len() {
+        0 => say!("everything is as it says"),
+        count => say!("{count} faults"),
     }
 }
 
@@ -111,15 +236,43 @@ pub fn inspect(report: &InspectReport) {
             say!("    map E {west:.3} to {east:.3}, N {south:.3} to {north:.3}");
             let [[x0, z0], [x1, z1]] = dem.extent_site_m;
             say!("    site x {x0:.3} to {x1:.3}, z {z0:.3} to {z1:.3}");
-            say!(
-                "    heights {:.3} to {:.3} m, {:.2} % nodata",
-                dem.heights_m.0,
-                dem.heights_m.1,
-                100.0 * dem.nodata_share
+            match (dem.heights_m, dem.nodata_share) {
+                (Some((low, high)), Some(share)) => {
+                    say!("    heights {low:.3} to {high:.3} m, {:.2} % nodata", 100.0 * share);
+                }
+                (Some((low, high)), None) => say!("    heights about {low:.3} to {high:.3} m, from a sample"),
+                (None, _) => say!("    no heights found"),
+            }
+            if let Some(why) = &dem.why_resampled {
+                say!("    resampled: {why}");
+            }
+            if dem.shift_m != 0.0 {
+                say!("    shifted by {:.3} m to meet the finer DEMs", dem.shift_m);
+            }
+            let datum = dem.vertical_datum.as_deref().map_or_else(
+                || "not declared".to_owned(),
+                |datum| format!("{datum}, {}", if dem.vertical_datum_applied { "applied" } else { "not applied" }),
             );
+            let unit = if dem.unit.is_empty() { "m (not declared)" } else { &dem.unit };
+            let frame = dem.body_frame.as_deref().unwrap_or("not declared");
+            say!("    vertical datum {datum}; unit {unit}; body frame {frame}");
             if dem.scale_offset != (1.0, 0.0) {
                 say!("    scale {}, offset {}", dem.scale_offset.0, dem.scale_offset.1);
             }
+        }
+    }
+    if let Some(ground) = &report.ground {
+        for found in &ground.disagreements {
+            let name = |dem: usize| ground.dems.get(dem).map_or("?", |dem| dem.prim.as_str());
+            say!("  border of {} against {}: {} posts", name(found.finer), name(found.coarser), found.posts);
+            say!(
+                "    finer minus coarser: median {:.3} m, {:.3} to {:.3} m, spread {:.3} m; joined over {} postings outside",
+                found.median_m,
+                found.min_m,
+                found.max_m,
+                found.spread_m,
+                ground.blend_postings
+            );
         }
     }
     for look in &report.looks {

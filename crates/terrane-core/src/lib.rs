@@ -38,4 +38,4 @@ pub use pose::Pose;
 pub use posts::{MemoryPosts, PostReadError, PostSource, PostWindow};
 pub use progress::{Cancelled, Progress, Quiet};
 pub use raster::RasterSettings;
-pub use samples::Samples;
+pub use samples::{Samples, bilinear, catmull_rom, snap_to_post};

@@ -22,6 +22,54 @@ fn catmull_rom_weights(t: f64) -> [f64; 4] {
     [-0.5 * t3 + t2 - 0.5 * t, 1.5 * t3 - 2.5 * t2 + 1.0, -1.5 * t3 + 2.0 * t2 + 0.5 * t, 0.5 * t3 - 0.5 * t2]
 }
 
+/// The place, or the post that it is within rounding of.
+pub fn snap_to_post(place: f64) -> f64 {
+    let nearest = place.round();
+    if (place - nearest).abs() < ON_POST { nearest } else { place }
+}
+
+/// Bilinear value of any grid with holes; posts with zero weight may be holes.
+pub fn bilinear(at: impl Fn(i64, i64) -> Option<f64>, column: f64, row: f64) -> Option<f64> {
+    let (c, r) = (column.floor(), row.floor());
+    let (u, v) = (column - c, row - r);
+    let mut sum = 0.0;
+    for (dr, wr) in [(0, 1.0 - v), (1, v)] {
+        for (dc, wc) in [(0, 1.0 - u), (1, u)] {
+            if wr * wc != 0.0 {
+                sum += wr * wc * at(c as i64 + dc, r as i64 + dr)?;
+            }
+        }
+    }
+    Some(sum)
+}
+
+/// Catmull-Rom value of any grid with holes, where all sixteen posts around
+/// hold data, else bilinear. Within a millionth of a post it is the post, bit
+/// for bit.
+pub fn catmull_rom(at: impl Fn(i64, i64) -> Option<f64>, column: f64, row: f64) -> Option<f64> {
+    if !(column.is_finite() && row.is_finite()) {
+        return None;
+    }
+    let (column, row) = (snap_to_post(column), snap_to_post(row));
+    let (c, r) = (column.floor(), row.floor());
+    if (column, row) == (c, r) {
+        return at(c as i64, r as i64);
+    }
+    let (wx, wy) = (catmull_rom_weights(column - c), catmull_rom_weights(row - r));
+    let mut sum = 0.0;
+    for (dr, wr) in (-1..).zip(wy) {
+        for (dc, wc) in (-1..).zip(wx) {
+            if wr * wc != 0.0 {
+                match at(c as i64 + dc, r as i64 + dr) {
+                    Some(value) => sum += wr * wc * value,
+                    None => return bilinear(at, column, row),
+                }
+            }
+        }
+    }
+    Some(sum)
+}
+
 impl Samples<'_> {
     /// The sample at a post, `None` in a hole or outside.
     pub fn at(&self, column: i64, row: i64) -> Option<f64> {
@@ -32,44 +80,13 @@ impl Samples<'_> {
 
     /// Bilinear value; posts with zero weight may be holes.
     pub fn bilinear(&self, column: f64, row: f64) -> Option<f64> {
-        let (c, r) = (column.floor(), row.floor());
-        let (u, v) = (column - c, row - r);
-        let mut sum = 0.0;
-        for (dr, wr) in [(0, 1.0 - v), (1, v)] {
-            for (dc, wc) in [(0, 1.0 - u), (1, u)] {
-                if wr * wc != 0.0 {
-                    sum += wr * wc * self.at(c as i64 + dc, r as i64 + dr)?;
-                }
-            }
-        }
-        Some(sum)
+        bilinear(|c, r| self.at(c, r), column, row)
     }
 
     /// Catmull-Rom value where all sixteen posts around hold data, else
     /// bilinear. Within a millionth of a post it is the post, bit for bit.
     pub fn catmull_rom(&self, column: f64, row: f64) -> Option<f64> {
-        if !(column.is_finite() && row.is_finite()) {
-            return None;
-        }
-        let snap = |place: f64| {
-            let nearest = place.round();
-            if (place - nearest).abs() < ON_POST { nearest } else { place }
-        };
-        let (column, row) = (snap(column), snap(row));
-        let (c, r) = (column.floor(), row.floor());
-        let (wx, wy) = (catmull_rom_weights(column - c), catmull_rom_weights(row - r));
-        let mut sum = 0.0;
-        for (dr, wr) in (-1..).zip(wy) {
-            for (dc, wc) in (-1..).zip(wx) {
-                if wr * wc != 0.0 {
-                    match self.at(c as i64 + dc, r as i64 + dr) {
-                        Some(value) => sum += wr * wc * value,
-                        None => return self.bilinear(column, row),
-                    }
-                }
-            }
-        }
-        Some(sum)
+        catmull_rom(|c, r| self.at(c, r), column, row)
     }
 }
 

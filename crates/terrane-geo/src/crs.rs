@@ -3,6 +3,8 @@
 use crate::GeoError;
 use gdal::spatial_ref::{AxisMappingStrategy, CoordTransform, SpatialRef};
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+use std::rc::Rc;
 
 /// A celestial body, told by its ellipsoid.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -79,14 +81,10 @@ fn transform_error(error: gdal::errors::GdalError) -> GeoError {
 }
 
 impl Crs {
-    /// Any definition that PROJ reads: `IAU_2015:30135`, WKT, a PROJ string.
+    /// Any definition that PROJ reads: `IAU_2015:30135`, WKT, a PROJ string. Of
+    /// a compound or three-dimensional CRS the horizontal part is taken.
     pub fn parse(definition: &str) -> Result<Self, GeoError> {
-        crate::info::set_up_gdal();
-        let bad = |error: gdal::errors::GdalError| GeoError::BadCrs {
-            definition: definition.chars().take(120).collect(),
-            message: error.to_string(),
-        };
-        Self::from_reference(&SpatialRef::from_definition(definition).map_err(bad)?).map_err(bad)
+        Self::parse_with_vertical(definition).map(|(crs, _)| crs)
     }
 
     pub(crate) fn from_reference(reference: &SpatialRef) -> Result<Self, gdal::errors::GdalError> {
@@ -105,21 +103,28 @@ impl Crs {
         &self.wkt
     }
 
-    /// Map coordinates to planetocentric longitude and latitude on the CRS's
-    /// own body, degrees east and north.
-    pub fn lon_lat(&self, easting: f64, northing: f64) -> Result<(f64, f64), GeoError> {
-        let (mut x, mut y) = ([easting], [northing]);
-        self.to_geographic()?.transform_coords(&mut x, &mut y, &mut []).map_err(transform_error)?;
+    /// Map coordinates, metres, to longitude and latitude on the CRS's own
+    /// body, degrees east and north. Of a geographic CRS, map coordinates are
+    /// degrees.
+    pub fn lon_lat(&self, easting_m: f64, northing_m: f64) -> Result<(f64, f64), GeoError> {
+        let (mut x, mut y) = ([easting_m], [northing_m]);
+        self.lon_lat_many(&mut x, &mut y)?;
         Ok((x[0], y[0]))
     }
 
-    /// Longitude and latitude, degrees, to map coordinates.
+    /// [`Crs::lon_lat`] for many points, in place; a point that has no place
+    /// on the body is an error.
+    pub fn lon_lat_many(&self, x: &mut [f64], y: &mut [f64]) -> Result<(), GeoError> {
+        self.scale(1.0 / self.metres_per_unit, x, y);
+        with_transform(&self.wkt, GEOGRAPHIC, |transform| {
+            transform.transform_coords(x, y, &mut []).map_err(transform_error)
+        })
+    }
+
+    /// Longitude and latitude, degrees, to map coordinates, metres.
     pub fn from_lon_lat(&self, lon_deg: f64, lat_deg: f64) -> Result<(f64, f64), GeoError> {
-        let map = reference(&self.wkt).map_err(transform_error)?;
-        let geographic = geographic(&map).map_err(transform_error)?;
-        let transform = CoordTransform::new(&geographic, &map).map_err(transform_error)?;
         let (mut x, mut y) = ([lon_deg], [lat_deg]);
-        transform.transform_coords(&mut x, &mut y, &mut []).map_err(transform_error)?;
+        self.from_lon_lat_many(&mut x, &mut y)?;
         if x[0].is_finite() && y[0].is_finite() {
             Ok((x[0], y[0]))
         } else {
@@ -127,42 +132,167 @@ impl Crs {
         }
     }
 
-    /// Converts points of this CRS to another one's, in place; a point that
-    /// has no place in the other becomes NaN. CRSs of different bodies are an
-    /// error.
+    /// [`Crs::from_lon_lat`] for many points, in place; a point that has no
+    /// place becomes NaN.
+    pub fn from_lon_lat_many(&self, x: &mut [f64], y: &mut [f64]) -> Result<(), GeoError> {
+        with_transform(GEOGRAPHIC, &self.wkt, |transform| {
+            transform_or_nan(transform, x, y);
+            Ok(())
+        })?;
+        self.scale(self.metres_per_unit, x, y);
+        Ok(())
+    }
+
+    /// Like [`Crs::lon_lat_many`], but a point without a place becomes NaN.
+    pub(crate) fn lon_lat_or_nan(&self, x: &mut [f64], y: &mut [f64]) -> Result<(), GeoError> {
+        self.scale(1.0 / self.metres_per_unit, x, y);
+        with_transform(&self.wkt, GEOGRAPHIC, |transform| {
+            transform_or_nan(transform, x, y);
+            Ok(())
+        })
+    }
+
+    /// Converts points of this CRS to another one's, in place (metres, or
+    /// degrees of a geographic CRS); a point that has no place in the other
+    /// becomes NaN. CRSs of different bodies are an error.
     pub fn transform_to(&self, other: &Self, x: &mut [f64], y: &mut [f64]) -> Result<(), GeoError> {
         if self.wkt == other.wkt {
             return Ok(());
         }
+        self.same_body(other)?;
+        self.scale(1.0 / self.metres_per_unit, x, y);
+        with_transform(&self.wkt, &other.wkt, |transform| {
+            transform_or_nan(transform, x, y);
+            Ok(())
+        })?;
+        other.scale(other.metres_per_unit, x, y);
+        Ok(())
+    }
+
+    /// An error when the other CRS is of another body.
+    pub fn same_body(&self, other: &Self) -> Result<(), GeoError> {
         let ratio = self.body.semi_major_m / other.body.semi_major_m;
         if (ratio - 1.0).abs() > 0.005 {
             return Err(GeoError::Transform {
                 message: format!("{} is on {}, {} is on {}", self.name, self.body.name, other.name, other.body.name),
             });
         }
-        let (from, to) =
-            (reference(&self.wkt).map_err(transform_error)?, reference(&other.wkt).map_err(transform_error)?);
-        let transform = CoordTransform::new(&from, &to).map_err(transform_error)?;
-        // OCTTransform reports failure when any point fails; those are then
-        // infinite, and the rest is right.
-        let _ = transform.transform_coords(x, y, &mut []);
-        for (x, y) in x.iter_mut().zip(y) {
-            if !(x.is_finite() && y.is_finite()) {
-                (*x, *y) = (f64::NAN, f64::NAN);
-            }
-        }
         Ok(())
     }
 
-    fn to_geographic(&self) -> Result<CoordTransform, GeoError> {
-        let map = reference(&self.wkt).map_err(transform_error)?;
-        let geographic = geographic(&map).map_err(transform_error)?;
-        CoordTransform::new(&map, &geographic).map_err(transform_error)
+    fn scale(&self, factor: f64, x: &mut [f64], y: &mut [f64]) {
+        if factor != 1.0 {
+            x.iter_mut().chain(y).for_each(|value| *value *= factor);
+        }
     }
 
-    /// [`Crs::lon_lat`] for many points, in place.
-    pub fn lon_lat_many(&self, x: &mut [f64], y: &mut [f64]) -> Result<(), GeoError> {
-        self.to_geographic()?.transform_coords(x, y, &mut []).map_err(transform_error)
+    /// The geographic CRS that this one is built on, as WKT.
+    pub(crate) fn geographic_wkt(&self) -> Result<String, GeoError> {
+        let map = reference(&self.wkt).map_err(transform_error)?;
+        geographic(&map).and_then(|geographic| geographic.to_wkt()).map_err(transform_error)
+    }
+
+    pub(crate) fn parse_with_vertical(definition: &str) -> Result<(Self, Option<Vertical>), GeoError> {
+        crate::open::set_up_gdal();
+        let bad = |error: gdal::errors::GdalError| GeoError::BadCrs {
+            definition: definition.chars().take(120).collect(),
+            message: error.to_string(),
+        };
+        Self::with_vertical(&SpatialRef::from_definition(definition).map_err(bad)?).map_err(bad)
+    }
+
+    /// The horizontal part of a CRS, and its vertical part when it has one:
+    /// that of a compound CRS, or the height axis of a three-dimensional one.
+    pub(crate) fn with_vertical(reference: &SpatialRef) -> Result<(Self, Option<Vertical>), gdal::errors::GdalError> {
+        if !reference.is_compound() && reference.axes_count() < 3 {
+            return Ok((Self::from_reference(reference)?, None));
+        }
+        let json: serde_json::Value = serde_json::from_str(&reference.to_projjson()?).unwrap_or_default();
+        let (mut horizontal, vertical) = match json["components"].as_array().map(Vec::as_slice) {
+            Some([horizontal, vertical, ..]) => {
+                let axis = &vertical["coordinate_system"]["axis"][0]["unit"];
+                let unit = axis.as_str().or(axis["name"].as_str()).map(str::to_owned);
+                let name = vertical["name"].as_str().unwrap_or("unnamed").to_owned();
+                (horizontal.clone(), Vertical { name, unit })
+            }
+            _ => (json, Vertical { name: "ellipsoidal height".to_owned(), unit: None }),
+        };
+        flatten(&mut horizontal);
+        let horizontal = SpatialRef::from_definition(&horizontal.to_string())?;
+        Ok((Self::from_reference(&horizontal)?, Some(vertical)))
+    }
+}
+
+/// The vertical part of a CRS.
+pub(crate) struct Vertical {
+    pub name: String,
+    pub unit: Option<String>,
+}
+
+/// Drops the height axis of a three-dimensional CRS and of the CRS that it is
+/// built on. Its authority's code goes with it: that names the CRS with height.
+fn flatten(json: &mut serde_json::Value) {
+    let axes = json.pointer_mut("/coordinate_system/axis").and_then(|axes| axes.as_array_mut());
+    if axes.is_some_and(|axes| {
+        axes.len() > 2 && {
+            axes.truncate(2);
+            true
+        }
+    }) && let Some(fields) = json.as_object_mut()
+    {
+        fields.remove("id");
+    }
+    for inner in ["base_crs", "source_crs"] {
+        if let Some(inner) = json.get_mut(inner) {
+            flatten(inner);
+        }
+    }
+}
+
+/// Stands for the geographic CRS of the other side of a transformation.
+const GEOGRAPHIC: &str = "";
+
+thread_local! {
+    /// The transformations of late: making one takes PROJ milliseconds.
+    static TRANSFORMS: RefCell<Vec<(String, String, Rc<CoordTransform>)>> = const { RefCell::new(Vec::new()) };
+}
+
+fn with_transform<T>(
+    from: &str,
+    to: &str,
+    work: impl FnOnce(&CoordTransform) -> Result<T, GeoError>,
+) -> Result<T, GeoError> {
+    let known = TRANSFORMS.with_borrow(|known| {
+        known.iter().find(|(a, b, _)| a == from && b == to).map(|(.., transform)| Rc::clone(transform))
+    });
+    if let Some(transform) = known {
+        return work(&transform);
+    }
+    let make = || {
+        let side = |wkt: &str, other: &str| match wkt {
+            GEOGRAPHIC => geographic(&reference(other)?),
+            wkt => reference(wkt),
+        };
+        CoordTransform::new(&side(from, to)?, &side(to, from)?)
+    };
+    let transform = Rc::new(make().map_err(transform_error)?);
+    TRANSFORMS.with_borrow_mut(|known| {
+        if known.len() >= 12 {
+            known.remove(0);
+        }
+        known.push((from.to_owned(), to.to_owned(), Rc::clone(&transform)));
+    });
+    work(&transform)
+}
+
+fn transform_or_nan(transform: &CoordTransform, x: &mut [f64], y: &mut [f64]) {
+    // OCTTransform reports failure when any point fails; those are then
+    // infinite, and the rest is right.
+    let _ = transform.transform_coords(x, y, &mut []);
+    for (x, y) in x.iter_mut().zip(y) {
+        if !(x.is_finite() && y.is_finite()) {
+            (*x, *y) = (f64::NAN, f64::NAN);
+        }
     }
 }
 

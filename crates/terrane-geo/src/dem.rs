@@ -1,120 +1,290 @@
-//! Heights from a raster.
+//! Heights from a raster, out of core.
 
-use crate::info::{describe, open, unreadable};
-use crate::{Crs, GeoError, PostGrid, RasterInfo};
+use crate::frame::{fitted_crs, grid_in, own_crs_fits};
+use crate::info::{body_frame, describe};
+use crate::keys::KeyMemory;
+use crate::open::{Allowed, Opened, open_named};
+use crate::place::Placement;
+use crate::sample::{Sample, sample};
+use crate::source::{CropPosts, FilePosts};
+use crate::values::{HeightRule, RULE_VERSION};
+use crate::warp::WarpedPosts;
+use crate::{Crs, GeoError, PostGrid, RasterInfo, RasterName, fill::FilledPosts};
 use std::path::Path;
-use terrane_core::{ContentKey, Diagnostic, KeyBuilder, Place, Progress, RasterSettings, Samples};
+use std::sync::Arc;
+use terrane_core::{ContentKey, Diagnostic, KeyBuilder, Place, PostSource, PostWindow, Progress, RasterSettings};
 
-/// A DEM in memory: heights on a square, north-up grid.
+/// How [`DemFile::open`] goes about it.
+#[derive(Default, Clone, Copy)]
+pub struct OpenOptions<'a> {
+    /// A small JSON file that remembers keys between runs, so that gigabytes
+    /// are not read at every opening. It is made when it is missing.
+    pub key_memory: Option<&'a Path>,
+    /// Says which files a VRT (or a label) may name. Without it VRTs are
+    /// refused.
+    pub allowed: Option<Allowed<'a>>,
+}
+
+/// An opened DEM: what its file says and where its posts lie. It holds no
+/// pixels.
 #[derive(Debug, Clone)]
-pub struct Dem {
+pub struct DemFile {
+    /// How it was named.
+    pub name: RasterName,
     /// What the file says.
     pub info: RasterInfo,
-    /// CRS of the grid.
+    /// The file's own CRS, horizontal part.
     pub crs: Crs,
-    /// Where the posts are.
-    pub grid: PostGrid,
-    /// Heights above the datum, metres, row-major from the north-west; a hole
-    /// is NaN.
-    pub heights_m: Vec<f32>,
-    /// How many posts hold a height.
-    pub valid: usize,
-    /// Lowest and highest height, metres.
-    pub range_m: (f32, f32),
-    /// Key of the heights and of where they lie.
+    /// Key of the file's bytes and of the settings that change its heights or
+    /// its place. Of a name that is not on disk (`/vsicurl/`...) it is made
+    /// from the name, what the file declares, and the sampled values.
     pub key: ContentKey,
-    /// Things worth saying about the source.
+    /// Things worth saying about the file.
     pub notes: Vec<Diagnostic>,
+    /// Lowest and highest height of a sample, metres; `None` when the sample
+    /// holds none.
+    pub sample_range_m: Option<(f64, f64)>,
+    /// Step between neighbouring heights of integer pixels, metres.
+    pub height_quantum_m: Option<f64>,
+    fill_within_m: Option<f64>,
+    source: Arc<FilePosts>,
+    placement: Placement,
 }
 
-/// More posts than this are refused; the out-of-core path is not here yet.
-const MAX_POSTS: usize = 1 << 28;
+/// Longitudes and latitudes of a raster, degrees; `None` where a corner lies
+/// off the body.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RasterOutline {
+    /// The outer corners of the corner pixels: first row's first and last
+    /// column, then last row's last and first column.
+    pub corners: [Option<(f64, f64)>; 4],
+    /// The middle.
+    pub centre: Option<(f64, f64)>,
+}
 
-/// Reads band 1 as heights: scale and offset applied in `f64`, nodata as NaN,
-/// radii turned into heights above the body's sphere.
-pub fn read_dem(path: &Path, overrides: &RasterSettings, progress: &dyn Progress) -> Result<Dem, GeoError> {
-    let dataset = open(path)?;
-    let info = describe(path, &dataset, overrides)?;
-    let crs = info.crs.clone().ok_or_else(|| GeoError::NoCrs { path: path.to_owned() })?;
-    let grid = info.post_grid(path)?;
-    if info.columns.saturating_mul(info.rows) > MAX_POSTS {
-        let (columns, rows) = (info.columns, info.rows);
-        return Err(GeoError::TooLarge { path: path.to_owned(), columns, rows, limit: MAX_POSTS });
-    }
-    let mut notes = Vec::new();
-    let (vertical_unit, note) = vertical_unit(&info, path);
-    notes.extend(note);
-    if !(info.scale.is_finite() && info.scale != 0.0 && info.offset.is_finite()) {
-        let what = format!(
-            "its scale is {} and its offset {}; heights need finite ones, and a scale that is not 0",
-            info.scale, info.offset
-        );
-        return Err(GeoError::UnfitValues { path: path.to_owned(), what });
+impl DemFile {
+    /// Opens a raster and finds out what its heights mean, without reading all
+    /// of it: radii are told from heights by a sample of its blocks.
+    pub fn open(
+        name: &RasterName,
+        settings: &RasterSettings,
+        options: &OpenOptions<'_>,
+        progress: &dyn Progress,
+    ) -> Result<Self, GeoError> {
+        let path = name.as_path();
+        let Opened { dataset, target, vrt, files } = open_named(name, options.allowed)?;
+        let mut info = describe(path, &dataset, settings)?;
+        if info.body_frame.is_none() {
+            info.body_frame = body_frame(&target);
+        }
+        let crs = info.crs.clone().ok_or_else(|| GeoError::NoCrs { path: path.to_owned() })?;
+        let gt = info.geotransform.ok_or_else(|| GeoError::NoGeotransform { path: path.to_owned() })?;
+        if gt[1] * gt[5] == gt[2] * gt[4] {
+            let what = "its geotransform is flat: pixels have no area".to_owned();
+            return Err(GeoError::UnfitGrid { path: path.to_owned(), what });
+        }
+        let body_radius_m = crs.body.semi_major_m;
+        let (rule, mut notes) = HeightRule::new(path, &dataset, &info, settings, body_radius_m)?;
+        let mut source = FilePosts::new(name.to_string(), target.clone(), vrt, dataset, rule);
+
+        let mut memory = KeyMemory::load(options.key_memory);
+        let mut key = KeyBuilder::new("dem-file", RULE_VERSION);
+        // What is only carried and shown changes no height.
+        let counted = RasterSettings { body_frame: None, vertical_datum: None, ..settings.clone() };
+        key = key.bytes("settings", &serde_json::to_vec(&counted).unwrap_or_default());
+        for file in &files {
+            key = key.key("file", &memory.file(file, progress)?);
+        }
+        let on_disk =
+            (!files.is_empty()).then(|| key.clone().bytes("target", inner_name(&target, &files).as_bytes()).finish());
+        let found = match on_disk.and_then(|key| memory.sample(&key)) {
+            Some(found) => found,
+            None => sample(&source, &info.driver, body_radius_m, on_disk.is_none(), progress)?,
+        };
+        let key = on_disk.unwrap_or_else(|| {
+            let declared = serde_json::to_vec(&info).unwrap_or_default();
+            let key = key.bytes("name", name.to_string().as_bytes()).bytes("declared", &declared);
+            found.digest.iter().fold(key, |key, digest| key.key("sample", digest)).finish()
+        });
+        if on_disk.is_some() && memory.sample(&key).is_none() {
+            memory.remember_sample(&key, found);
+        }
+        memory.save(options.key_memory);
+
+        if found.is_radius(body_radius_m) {
+            source.rule.radius_m = body_radius_m;
+            notes.push(radius_note(path, body_radius_m, &info));
+        }
+        let sample_range_m = found.range_m(body_radius_m);
+        if sample_range_m.is_none() {
+            notes.push(no_data(path, &info, &found)?);
+        }
+        notes.extend(facts(path, &info, &target));
+        let placement = Placement::new(crs.clone(), gt, info.columns, info.rows);
+        Ok(Self {
+            name: name.clone(),
+            height_quantum_m: source.rule.quantum_m(&info.pixel_type),
+            info,
+            crs,
+            key,
+            notes,
+            sample_range_m,
+            fill_within_m: settings.fill_within_m.filter(|within_m| *within_m > 0.0),
+            source: Arc::new(source),
+            placement,
+        })
     }
 
-    let band = dataset.rasterband(1).map_err(|error| unreadable(path, error))?;
-    let mut heights_m = Vec::with_capacity(info.columns * info.rows);
-    progress.begin("reading heights", info.rows as u64);
-    let rows_at_once = (1_usize << 20).div_ceil(info.columns.max(1)).clamp(1, info.rows.max(1));
-    let first_rows = || (0..info.rows).step_by(rows_at_once);
-    let window = |row: usize| -> Result<Vec<Option<f64>>, GeoError> {
-        progress.check()?;
-        let size = (info.columns, rows_at_once.min(info.rows - row));
-        let stored =
-            band.read_as::<f64>((0, row as isize), size, size, None).map_err(|error| unreadable(path, error))?;
-        let metres = |stored: f64| (stored * info.scale + info.offset) * vertical_unit;
-        Ok(stored.data().iter().map(|&value| is_data(value, info.nodata).then(|| metres(value))).collect())
-    };
-    // The lowest value tells heights from radii, so that a single spike does
-    // not. One height is enough: mostly the first window ends the search.
-    let mut lowest = f64::INFINITY;
-    for row in first_rows() {
-        lowest = window(row)?.into_iter().flatten().fold(lowest, f64::min);
-        if lowest.is_finite() && !is_radius(lowest, &crs) {
-            break;
+    /// The file's own grid when it is square, north-up and projected.
+    pub fn native_grid(&self) -> Option<PostGrid> {
+        self.info.post_grid(self.name.as_path()).ok()
+    }
+
+    /// Why the file's own grid does not serve (geographic, rotated, sheared,
+    /// south-up, not square), in words; `None` when it does.
+    pub fn why_warped(&self) -> Option<String> {
+        match self.info.post_grid(self.name.as_path()) {
+            Ok(_) => None,
+            Err(GeoError::UnfitGrid { what, .. }) => Some(what),
+            Err(error) => Some(error.to_string()),
         }
     }
-    let radius_m = if is_radius(lowest, &crs) { crs.body.semi_major_m } else { 0.0 };
-    let mut overflow = false;
-    for row in first_rows() {
-        let values = window(row)?;
-        progress.advance((values.len() / info.columns.max(1)) as u64);
-        heights_m.extend(values.into_iter().map(|value| {
-            let height = value.map_or(f32::NAN, |value| (value - radius_m) as f32);
-            overflow |= height.is_infinite() || (value.is_some() && height.is_nan());
-            height
-        }));
-    }
-    if overflow {
-        let what = "scaled, some heights are larger than numbers go; check the scale and offset".to_owned();
-        return Err(GeoError::UnfitValues { path: path.to_owned(), what });
-    }
-    if radius_m > 0.0 {
-        notes.push(radius_note(path, radius_m, &info));
-    }
-    finish(path, info, crs, grid, heights_m, notes)
-}
 
-/// A declared vertical unit in metres; an unknown one counts as metres and is
-/// reported.
-fn vertical_unit(info: &RasterInfo, path: &Path) -> (f64, Option<Diagnostic>) {
-    match info.unit.trim().to_ascii_lowercase().as_str() {
-        "" | "m" | "metre" | "meter" | "metres" | "meters" => (1.0, None),
-        "km" | "kilometre" | "kilometer" | "kilometers" | "kilometres" => (1000.0, None),
-        "ft" | "foot" | "feet" => (0.3048, None),
-        "us-ft" | "ftus" | "us survey foot" => (1200.0 / 3937.0, None),
-        other => {
-            let note = Diagnostic::warning("raster-unit-unknown", "vertical unit not understood")
-                .with_place(Place::file(path.display().to_string()))
-                .with_detail(format!("the band's unit is `{other}`; its values are taken as metres"));
-            (1.0, Some(note))
+    /// The map frame and grid that fit this raster best. Its own when it has a
+    /// native grid. Its own CRS on a square, north-up grid when that CRS is true
+    /// to scale there within a hundredth. Else a fitted frame on its own
+    /// geographic CRS: polar stereographic beyond 60 degrees, transverse
+    /// Mercator for rasters of Earth up to 6 degrees wide, equirectangular
+    /// otherwise. The posting is the geometric mean of the raster's two postings
+    /// at its middle.
+    pub fn natural_frame(&self) -> Result<(Crs, PostGrid), GeoError> {
+        if let Some(grid) = self.native_grid() {
+            return Ok((self.crs.clone(), grid));
+        }
+        let path = self.name.as_path();
+        let crs = if own_crs_fits(&self.placement) { self.crs.clone() } else { fitted_crs(&self.placement, path)? };
+        let grid = grid_in(&self.placement, &crs, None, path)?;
+        Ok((crs, grid))
+    }
+
+    /// The grid that covers this raster in another CRS of the same body, at
+    /// `posting_m` or its own resolution there. Where the map stretches the
+    /// ground more than four times (a polar map of a whole globe) it is not
+    /// covered.
+    pub fn grid_in(&self, crs: &Crs, posting_m: Option<f64>) -> Result<PostGrid, GeoError> {
+        match self.native_grid() {
+            Some(grid)
+                if posting_m.is_none_or(|posting_m| posting_m == grid.posting_m) && self.coincides(crs, &grid) =>
+            {
+                Ok(grid)
+            }
+            _ => grid_in(&self.placement, crs, posting_m, self.name.as_path()),
         }
     }
+
+    /// Heights on a grid of `crs`: as they are when it is the file's own grid
+    /// or a whole-post crop of it, otherwise resampled straight from the file
+    /// as they are read.
+    pub fn posts(&self, crs: &Crs, grid: PostGrid) -> Result<Arc<dyn PostSource>, GeoError> {
+        let sound = grid.posting_m.is_finite()
+            && grid.posting_m > 0.0
+            && grid.easting_m.is_finite()
+            && grid.northing_m.is_finite();
+        if !sound || grid.columns == 0 || grid.rows == 0 || !crs.projected {
+            let what = format!("{grid:?} of {} is no grid of posts in metres", crs.name);
+            return Err(GeoError::UnfitGrid { path: self.name.as_path().to_owned(), what });
+        }
+        self.crs.same_body(crs)?;
+        let source = Arc::clone(&self.source);
+        let posts: Arc<dyn PostSource> = match self.crop(crs, &grid) {
+            Some(crop) => Arc::new(CropPosts { source, crop }),
+            None => Arc::new(WarpedPosts { source, placement: self.placement.clone(), crs: crs.clone(), grid }),
+        };
+        Ok(match self.fill_within_m {
+            Some(within_m) => Arc::new(FilledPosts::new(posts, grid.posting_m, within_m)),
+            None => posts,
+        })
+    }
+
+    /// True when a CRS gives every post of the native grid the coordinates that
+    /// the file's own does, to a thousandth of a post: two definitions of one
+    /// map, such as an old and a new name of it.
+    fn coincides(&self, crs: &Crs, grid: &PostGrid) -> bool {
+        if crs.wkt() == self.crs.wkt() {
+            return true;
+        }
+        const STEPS: usize = 16;
+        let (width, height) = ((grid.columns - 1) as f64, (grid.rows - 1) as f64);
+        let share = |k: usize| k as f64 / STEPS as f64;
+        let places = (0..=STEPS).flat_map(|r| (0..=STEPS).map(move |c| (c, r)));
+        let (own_x, own_y): (Vec<f64>, Vec<f64>) = places
+            .map(|(c, r)| {
+                let (column, row) = (share(c) * width, share(r) * height);
+                (grid.easting_m + column * grid.posting_m, grid.northing_m - row * grid.posting_m)
+            })
+            .unzip();
+        let (mut x, mut y) = (own_x.clone(), own_y.clone());
+        let near = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-3 * grid.posting_m);
+        self.crs.transform_to(crs, &mut x, &mut y).is_ok() && near(&x, &own_x) && near(&y, &own_y)
+    }
+
+    /// The part of the file's own posts that a grid is, if it is one.
+    fn crop(&self, crs: &Crs, grid: &PostGrid) -> Option<PostWindow> {
+        let native = self.native_grid().filter(|native| self.coincides(crs, native))?;
+        let (column, row) = native.column_row(grid.easting_m, grid.northing_m);
+        let longest = grid.columns.max(grid.rows) as f64;
+        let same = (grid.posting_m / native.posting_m - 1.0).abs() * longest < 1e-3;
+        let whole = (column - column.round()).abs() < 1e-3 && (row - row.round()).abs() < 1e-3;
+        let (column, row) = (column.round(), row.round());
+        let inside = column >= 0.0
+            && row >= 0.0
+            && column + grid.columns as f64 <= native.columns as f64
+            && row + grid.rows as f64 <= native.rows as f64;
+        (same && whole && inside).then_some(PostWindow {
+            column: column as usize,
+            row: row as usize,
+            columns: grid.columns,
+            rows: grid.rows,
+        })
+    }
+
+    /// The file's own posts, whatever their grid: columns and rows as stored,
+    /// heights in metres, holes as NaN.
+    pub fn raw_posts(&self) -> Arc<dyn PostSource> {
+        Arc::clone(&self.source) as Arc<dyn PostSource>
+    }
+
+    /// Longitude and latitude of the pixels' outline, for reports.
+    pub fn outline_lon_lat(&self) -> Result<RasterOutline, GeoError> {
+        let (east, south) = (self.info.columns as f64 - 0.5, self.info.rows as f64 - 0.5);
+        let middle = (0.5 * (east - 0.5), 0.5 * (south - 0.5));
+        let points = [(-0.5, -0.5), (east, -0.5), (east, south), (-0.5, south), middle];
+        let found = self.placement.lon_lat(&points)?;
+        let point = |i: usize| found.get(i).copied().filter(|(lon, lat)| lon.is_finite() && lat.is_finite());
+        Ok(RasterOutline { corners: [point(0), point(1), point(2), point(3)], centre: point(4) })
+    }
+
+    /// Longitude and latitude of one post of the file, degrees: pixel centres
+    /// are whole numbers.
+    pub fn post_lon_lat(&self, column: f64, row: f64) -> Result<(f64, f64), GeoError> {
+        let found = self.placement.lon_lat(&[(column, row)])?;
+        found.first().copied().filter(|(lon, lat)| lon.is_finite() && lat.is_finite()).ok_or_else(|| {
+            GeoError::Transform { message: format!("post {column}, {row} of {} lies off the body", self.name) }
+        })
+    }
 }
 
-/// True for a value that can only be a distance from the body's centre.
-fn is_radius(value: f64, crs: &Crs) -> bool {
-    value.is_finite() && value > 0.5 * crs.body.semi_major_m && value < 2.0 * crs.body.semi_major_m
+/// The name inside an archive, which its bytes alone do not tell.
+fn inner_name(target: &Path, files: &[std::path::PathBuf]) -> String {
+    if files.iter().any(|file| file == target) {
+        String::new()
+    } else {
+        target.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+}
+
+fn note(code: &str, title: &str, path: &Path, detail: String) -> Diagnostic {
+    Diagnostic::note(code, title).with_place(Place::file(path.display().to_string())).with_detail(detail)
 }
 
 fn radius_note(path: &Path, radius: f64, info: &RasterInfo) -> Diagnostic {
@@ -123,100 +293,42 @@ fn radius_note(path: &Path, radius: f64, info: &RasterInfo) -> Diagnostic {
         let step = f32::from_bits((radius as f32).to_bits() + 1) - radius as f32;
         detail += &format!("; the file stores them as 32-bit floats, whose step there is {step} m");
     }
-    Diagnostic::note("raster-radius", "raster stores radii")
-        .with_place(Place::file(path.display().to_string()))
-        .with_detail(detail)
+    note("raster-radius", "raster stores radii", path, detail)
 }
 
-/// A stored value is data when it is finite, is not the nodata value, and is
-/// not one of the sentinels at the far end of 32-bit floats.
-fn is_data(value: f64, nodata: Option<f64>) -> bool {
-    let sentinel =
-        nodata.is_some_and(|nodata| value == nodata || (value as f32 == nodata as f32 && nodata.abs() > 1e30));
-    value.is_finite() && !sentinel && value.abs() < 1e30
-}
-
-fn finish(
-    path: &Path,
-    info: RasterInfo,
-    crs: Crs,
-    grid: PostGrid,
-    heights_m: Vec<f32>,
-    notes: Vec<Diagnostic>,
-) -> Result<Dem, GeoError> {
-    let (mut valid, mut low, mut high) = (0, f32::INFINITY, f32::NEG_INFINITY);
-    for &height in heights_m.iter().filter(|height| !height.is_nan()) {
-        valid += 1;
-        low = low.min(height);
-        high = high.max(height);
-    }
-    if valid == 0 {
+/// A raster without data is an error when all of it was read, else a warning.
+fn no_data(path: &Path, info: &RasterInfo, found: &Sample) -> Result<Diagnostic, GeoError> {
+    if found.whole {
         let nodata = info.nodata.map_or("NaN".to_owned(), |nodata| nodata.to_string());
-        return Err(GeoError::AllNodata { path: path.to_owned(), posts: heights_m.len(), nodata });
+        return Err(GeoError::AllNodata { path: path.to_owned(), posts: info.columns * info.rows, nodata });
     }
-    let bytes: Vec<u8> = heights_m.iter().flat_map(|height| height.to_bits().to_le_bytes()).collect();
-    let key = KeyBuilder::new("dem", 1)
-        .bytes("crs", crs.wkt().as_bytes())
-        .numbers("grid", &[grid.easting_m, grid.northing_m, grid.posting_m, grid.columns as f64])
-        .bytes("heights", &bytes)
-        .finish();
-    Ok(Dem { info, crs, grid, heights_m, valid, range_m: (low, high), key, notes })
+    Ok(Diagnostic::warning("raster-sample-empty", "sample of the raster holds no data")
+        .with_place(Place::file(path.display().to_string()))
+        .with_detail("none of the blocks sampled holds a height; values are taken as heights, not radii"))
 }
 
-/// The same heights on another grid, in another CRS of the same body:
-/// Catmull-Rom between posts, bilinear beside a hole, a hole where the source
-/// has one or ends.
-pub fn resample_dem(
-    dem: &Dem,
-    crs: &Crs,
-    grid: PostGrid,
-    path: &Path,
-    progress: &dyn Progress,
-) -> Result<Dem, GeoError> {
-    let source = Samples { columns: dem.grid.columns, rows: dem.grid.rows, values: &dem.heights_m };
-    let mut heights_m = Vec::with_capacity(grid.columns * grid.rows);
-    progress.begin("resampling heights", grid.rows as u64);
-    for row in 0..grid.rows {
-        progress.check()?;
-        let mut x: Vec<f64> = (0..grid.columns).map(|column| grid.easting_m + column as f64 * grid.posting_m).collect();
-        let mut y = vec![grid.northing_m - row as f64 * grid.posting_m; grid.columns];
-        crs.transform_to(&dem.crs, &mut x, &mut y)?;
-        heights_m.extend(x.iter().zip(&y).map(|(&x, &y)| {
-            let (column, row) = dem.grid.column_row(x, y);
-            source.catmull_rom(column, row).map_or(f32::NAN, |height| height as f32)
-        }));
-        progress.advance(1);
+/// What else is worth saying.
+fn facts(path: &Path, info: &RasterInfo, target: &Path) -> Vec<Diagnostic> {
+    let mut notes = Vec::new();
+    if let Some(datum) = &info.vertical_datum {
+        let detail = format!("vertical datum {datum}: not applied; heights are used as stored");
+        notes.push(note("raster-vertical-datum", "vertical datum not applied", path, detail));
     }
-    finish(path, dem.info.clone(), crs.clone(), grid, heights_m, dem.notes.clone())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{GeotiffValues, write_geotiff};
-    use terrane_core::Quiet;
-
-    fn read(crs: &str, values: &[f32]) -> Dem {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("dem.tif");
-        let grid = PostGrid { easting_m: 0.0, northing_m: 0.0, posting_m: 10.0, columns: 4, rows: values.len() / 4 };
-        write_geotiff(&path, &Crs::parse(crs).unwrap(), &grid, GeotiffValues::Float(values), true).unwrap();
-        read_dem(&path, &RasterSettings::default(), &Quiet).unwrap()
+    if info.bands > 1 {
+        let detail = format!("it has {} bands; heights are read from the first", info.bands);
+        notes.push(note("raster-bands", "raster has several bands", path, detail));
     }
-
-    #[test]
-    fn radii_become_heights_also_below_rows_without_data() {
-        let mut values = [f32::NAN; 12];
-        values[8..].copy_from_slice(&[1_737_400.0, 1_737_650.0, 1_736_900.0, 1_737_401.0]);
-        let dem = read("IAU_2015:30135", &values);
-        assert_eq!(dem.heights_m[8..], [0.0, 250.0, -500.0, 1.0]);
-        assert_eq!(dem.notes[0].code, "raster-radius");
+    if let Some(count) = info.tie_points {
+        let detail = format!("it has no geotransform; the straight grid that fits its {count} tie points is used");
+        notes.push(note("raster-tie-points", "raster is placed by tie points", path, detail));
     }
-
-    #[test]
-    fn a_spike_as_high_as_the_body_makes_no_radii_of_the_rest() {
-        let dem = read("EPSG:32611", &[4.0e6, 120.0, 130.0, 140.0, 150.0, 160.0, 170.0, 180.0]);
-        assert_eq!(dem.heights_m[1], 120.0);
-        assert!(dem.notes.is_empty());
+    if target != path {
+        notes.push(note(
+            "raster-opened-by",
+            "raster opened by another name",
+            path,
+            format!("read as {}", target.display()),
+        ));
     }
+    notes
 }

@@ -1,7 +1,7 @@
 //! What can be wrong with a raster.
 
 use std::path::PathBuf;
-use terrane_core::{Cancelled, Diagnostic, Place};
+use terrane_core::{Cancelled, Diagnostic, Place, PostReadError};
 
 /// Why a raster can't be used.
 #[derive(Debug, thiserror::Error)]
@@ -21,7 +21,7 @@ pub enum GeoError {
         message: String,
     },
     /// It has no CRS.
-    #[error("{}: the raster declares no CRS", path.display())]
+    #[error("{}: the raster declares no CRS that names a body", path.display())]
     NoCrs {
         /// The file.
         path: PathBuf,
@@ -58,18 +58,17 @@ pub enum GeoError {
         /// The nodata value, in words.
         nodata: String,
     },
-    /// Larger than this version holds in memory.
-    #[error("{}: {columns} x {rows} posts are more than the {limit} that fit", path.display())]
-    TooLarge {
+    /// A VRT names what may not be read.
+    #[error("{}: {what}", path.display())]
+    UnfitVrt {
         /// The file.
         path: PathBuf,
-        /// Columns.
-        columns: usize,
-        /// Rows.
-        rows: usize,
-        /// The limit in posts.
-        limit: usize,
+        /// What does not fit.
+        what: String,
     },
+    /// Its heights could not be read.
+    #[error(transparent)]
+    Read(#[from] PostReadError),
     /// A CRS that PROJ does not understand.
     #[error("`{definition}` is not a CRS that PROJ knows: {message}")]
     BadCrs {
@@ -129,11 +128,17 @@ impl GeoError {
             Self::AllNodata { path, .. } => {
                 ("raster-all-nodata", "raster holds no data", Some(path), "check its nodata value")
             }
-            Self::TooLarge { path, .. } => (
-                "raster-too-large",
-                "raster is too large",
+            Self::UnfitVrt { path, .. } => (
+                "raster-unfit-vrt",
+                "VRT can't be used",
                 Some(path),
-                "crop it with gdal_translate -projwin, or thin it with gdalwarp -tr",
+                "name plain raster files inside the project, or copy it into one file: gdal_translate in.vrt out.tif",
+            ),
+            Self::Read(_) => (
+                "raster-read-failed",
+                "raster's heights can't be read",
+                None,
+                "the file may be damaged or out of reach",
             ),
             Self::BadCrs { .. } => ("crs-unknown", "CRS not understood", None, ""),
             Self::Transform { .. } => ("crs-transform", "coordinates can't be converted", None, ""),

@@ -1,6 +1,7 @@
 //! Pictures draped over a site.
 
-use crate::info::{describe, open, unreadable};
+use crate::info::describe;
+use crate::open::{open, unreadable};
 use crate::{Crs, GeoError, PostGrid, RasterInfo};
 use gdal::raster::{GdalDataType, ResampleAlg};
 use std::path::Path;
@@ -106,7 +107,7 @@ fn place(
     };
     // Geotransform of the kept (possibly thinned) pixels.
     let (sx, sy) = (info.columns as f64 / columns as f64, info.rows as f64 / rows as f64);
-    let gt = [gt[0], gt[1] * sx, gt[2] * sy, gt[3], gt[4] * sx, gt[5] * sy];
+    let gt = [gt[0], gt[1] * sx, gt[2] * sy, gt[3], gt[4] * sx, gt[5] * sy].map(|value| value * own.metres_per_unit);
     let map = |c: f64, r: f64| (gt[0] + c * gt[1] + r * gt[2], gt[3] + c * gt[4] + r * gt[5]);
     let (w, h) = (columns as f64, rows as f64);
 

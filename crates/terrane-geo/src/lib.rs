@@ -1,10 +1,10 @@
 //! Rasters and where they are: everything that talks to GDAL and PROJ.
 //!
-//! [`read_dem`] reads a raster's heights with its own georeferencing,
-//! [`read_image`] reads a picture and places it in a site's CRS, [`Crs`]
-//! converts map coordinates to longitude and latitude on the body, and
-//! [`write_geotiff`] writes what terrane computes. No GDAL type crosses this
-//! crate's door.
+//! [`DemFile`] opens a raster of heights of any size and gives them window by
+//! window, on its own grid or on another one; [`read_image`] reads a picture and
+//! places it in a site's CRS, [`Crs`] converts map coordinates to longitude and
+//! latitude on the body, and [`write_geotiff`] writes what terrane computes. No
+//! GDAL type crosses this crate's door.
 //!
 //! ```
 //! use terrane_geo::Crs;
@@ -24,13 +24,31 @@
 mod crs;
 mod dem;
 mod error;
+mod fill;
+mod frame;
 mod image;
 mod info;
+mod keys;
+mod name;
+mod open;
+mod place;
+mod sample;
+mod source;
+mod statistics;
+mod values;
+mod vrt;
+mod warp;
 mod write;
 
 pub use crs::{Body, Crs};
-pub use dem::{Dem, read_dem, resample_dem};
+pub use dem::{DemFile, OpenOptions, RasterOutline};
 pub use error::GeoError;
 pub use image::{Image, read_image};
 pub use info::{PostGrid, RasterInfo, raster_info};
-pub use write::{GeotiffValues, write_geotiff};
+pub use name::RasterName;
+pub use open::Allowed;
+pub use statistics::{DemStatistics, statistics};
+pub use vrt::referenced_files;
+pub use write::{
+    Compression, GeotiffBand, GeotiffOptions, GeotiffValues, GeotiffWriter, PixelType, reproject_geotiff, write_geotiff,
+};

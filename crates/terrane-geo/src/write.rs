@@ -1,6 +1,17 @@
 //! GeoTIFFs that open in the right place.
 
-use crate::info::set_up_gdal;
+mod options;
+mod reproject;
+mod stream;
+mod template;
+#[cfg(test)]
+mod tests;
+
+pub use options::{Compression, GeotiffBand, GeotiffOptions, PixelType};
+pub use reproject::reproject_geotiff;
+pub use stream::GeotiffWriter;
+
+use crate::open::set_up_gdal;
 use crate::{Crs, GeoError, PostGrid};
 use gdal::cpl::CslStringList;
 use gdal::raster::{Buffer, GdalType};

@@ -50,6 +50,9 @@ impl RenderError {
             Self::ImageSize { .. } => ("image-size", "image size not possible", ""),
             Self::Device(_) => ("gpu-error", "drawing failed", ""),
             Self::TooManyMaps { .. } => ("too-many-dems", "too many DEMs", ""),
+            Self::Archive(ArchiveError::Damaged { .. }) => {
+                (terrane_tiles::DAMAGED, "baked data is damaged", "run `terrane bake`, which mends it")
+            }
             Self::Archive(_) => ("archive", "baked data can't be read", "run `terrane bake` again"),
         };
         Diagnostic::error(code, title).with_detail(self.to_string()).with_help(help)

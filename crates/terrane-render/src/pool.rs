@@ -64,7 +64,8 @@ impl TilePool {
             Some(layer) => layer,
             None => self.evict().ok_or_else(|| RenderError::Device("more tiles in one picture than fit".into()))?,
         };
-        let mut heights = archive.tile(tile)?.unwrap_or_else(|| vec![f32::NAN; (TILE_POSTS * TILE_POSTS) as usize]);
+        let no_ground = || vec![f32::NAN; (TILE_POSTS * TILE_POSTS) as usize];
+        let mut heights = archive.tile(tile)?.map_or_else(no_ground, |tile| tile.heights_m());
         for height in heights.iter_mut().filter(|height| height.is_nan()) {
             *height = NO_GROUND_M;
         }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
 use terrane_core::Progress;
-use terrane_tiles::{Archive, build};
+use terrane_tiles::Archive;
 
 /// What a bake did.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -23,43 +23,63 @@ pub struct BakeReport {
     pub levels: u8,
     /// Size, bytes.
     pub bytes: u64,
-    /// Measured posts of all DEMs.
+    /// Posts of all DEMs.
     pub posts: usize,
-    /// Seconds that baking took.
+    /// Largest distance between a height and what is kept of it, metres; 0
+    /// when 32-bit floats are kept as they are.
+    pub height_error_m: f64,
+    /// Largest distance between the root tile's triangles and the finest
+    /// surface, metres.
+    pub root_error_m: f32,
+    /// Seconds that it took, opening included.
     pub seconds: f64,
 }
 
 /// Bakes a site's ground unless that is done already.
 pub fn bake(site: &OpenSite, progress: &dyn Progress) -> Result<BakeReport, Failure> {
-    let ground = site.ground(progress)?;
     let start = Instant::now();
-    let (archive, path, up_to_date) = ensure_baked(site, &ground, progress)?;
+    let ground = site.ground(progress)?;
+    let (mut archive, mut up_to_date) = ensure_baked(site, &ground, progress)?;
+    match if up_to_date { archive.check_blocks(progress) } else { Ok(()) } {
+        Ok(()) => {}
+        Err(error) if error.is_mended_by_baking() => {
+            (archive, up_to_date) = (bake_anew(&ground, &archive, progress)?, false);
+        }
+        Err(error) => return Err(error.into()),
+    }
     Ok(BakeReport {
         up_to_date,
         key: archive.key.to_string(),
         tiles: archive.nodes.len(),
         levels: archive.lattice.root_level + 1,
-        bytes: std::fs::metadata(&path).map_or(0, |file| file.len()),
-        posts: ground.dems.iter().map(|source| source.dem.valid).sum(),
-        archive: path,
+        bytes: archive.file_bytes,
+        posts: ground.dems.iter().map(|source| source.grid.columns * source.grid.rows).sum(),
+        height_error_m: archive.heights.error_m(),
+        root_error_m: archive.nodes.get(&archive.lattice.root()).map_or(0.0, |node| node.error_m),
+        archive: archive.path().to_owned(),
         seconds: start.elapsed().as_secs_f64(),
     })
 }
 
-/// The site's archive, baked now if it is missing, stale or damaged. Says
-/// whether it was there.
+/// The site's archive, baked now if it is missing, stale or damaged in front.
+/// Says whether it was there.
 pub(crate) fn ensure_baked(
     site: &OpenSite,
     ground: &Ground,
     progress: &dyn Progress,
-) -> Result<(Archive, PathBuf, bool), Failure> {
+) -> Result<(Archive, bool), Failure> {
     let path = site.cache_folder().join(format!("{}.pyramid", ground.key.short()));
-    match Archive::open(&path, Some(&ground.key)).and_then(|archive| archive.verify().map(|()| archive)) {
-        Ok(archive) => return Ok((archive, path, true)),
+    match Archive::open(&path, Some(&ground.key)) {
+        Ok(archive) => return Ok((archive, true)),
         Err(error) if error.is_mended_by_baking() => {}
         Err(error) => return Err(error.into()),
     }
-    let pyramid = build(&ground.surface, progress)?;
-    Archive::write(&path, &ground.key, &pyramid, progress)?;
-    Ok((Archive::open(&path, Some(&ground.key))?, path, false))
+    let archive = terrane_tiles::bake(&ground.surface, &path, &ground.key, &ground.bake, progress)?;
+    Ok((archive, false))
+}
+
+/// Bakes again what was found damaged.
+pub(crate) fn bake_anew(ground: &Ground, archive: &Archive, progress: &dyn Progress) -> Result<Archive, Failure> {
+    std::fs::remove_file(archive.path()).map_err(|error| Failure::unwritten(archive.path(), &error))?;
+    Ok(terrane_tiles::bake(&ground.surface, archive.path(), &ground.key, &ground.bake, progress)?)
 }

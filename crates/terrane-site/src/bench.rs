@@ -38,7 +38,7 @@ pub struct CameraBench {
     pub triangles: usize,
 }
 
-/// Times baking into memory, and `frames` frames of each camera.
+/// Times baking into a temporary file, and `frames` frames of each camera.
 pub fn bench(
     site: &OpenSite,
     size: (u32, u32),
@@ -46,11 +46,12 @@ pub fn bench(
     progress: &dyn Progress,
 ) -> Result<BenchReport, Failure> {
     let ground = site.ground(progress)?;
-    let posts: usize = ground.dems.iter().map(|source| source.dem.valid).sum();
+    let posts: usize = ground.dems.iter().map(|source| source.grid.columns * source.grid.rows).sum();
     let start = Instant::now();
-    let pyramid = terrane_tiles::build(&ground.surface, progress)?;
+    let folder =
+        tempfile::tempdir().map_err(|error| Failure::unwritten(std::path::Path::new("a temporary folder"), &error))?;
+    terrane_tiles::bake(&ground.surface, &folder.path().join("bench.pyramid"), &ground.key, &ground.bake, progress)?;
     let baking_s = start.elapsed().as_secs_f64();
-    drop(pyramid);
 
     let options = RenderOptions { size, samples_per_side: 1, ..RenderOptions::default() };
     let mut studio = site.studio(options, progress)?;

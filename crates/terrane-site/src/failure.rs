@@ -65,11 +65,32 @@ impl From<terrane_tiles::ArchiveError> for Failure {
         if let terrane_tiles::ArchiveError::Cancelled(cancelled) = error {
             return cancelled.into();
         }
-        Diagnostic::error("archive", "baked data can't be used").with_detail(error.to_string()).into()
+        if let terrane_tiles::ArchiveError::Heights(error) = &error {
+            return Self::unread(error);
+        }
+        let full = matches!(&error, terrane_tiles::ArchiveError::Io { source, .. }
+            if source.kind() == std::io::ErrorKind::StorageFull);
+        let help = if full { "free some space, or name another folder with --cache" } else { "" };
+        let code = if error.is_mended_by_baking() { terrane_tiles::DAMAGED } else { "archive" };
+        Diagnostic::error(code, "baked data can't be used").with_detail(error.to_string()).with_help(help).into()
     }
 }
 
 impl Failure {
+    /// True when baking again mends it.
+    pub(crate) fn is_damaged_archive(&self) -> bool {
+        self.diagnostics.iter().any(|diagnostic| diagnostic.code == terrane_tiles::DAMAGED)
+    }
+
+    /// Heights that can't be read.
+    pub(crate) fn unread(error: &terrane_core::PostReadError) -> Self {
+        Diagnostic::error("raster-unreadable", "heights can't be read")
+            .with_place(terrane_core::Place::file(error.source_name.clone()))
+            .with_detail(error.message.clone())
+            .with_help("`gdalinfo -checksum` on the file may say more")
+            .into()
+    }
+
     /// A file or folder that can't be written.
     pub(crate) fn unwritten(path: &std::path::Path, error: &std::io::Error) -> Self {
         let place = terrane_core::Place::file(path.display().to_string());

@@ -1,22 +1,13 @@
 //! From a terrain prim to its surface: DEMs read, placed, joined.
 
+use crate::dems::{self, DemSource};
 use crate::{Failure, OpenSite};
-use std::path::{Path, PathBuf};
+use terrane_assets::BakeSettings;
 use terrane_core::{ContentKey, Diagnostic, KeyBuilder, Progress, SiteFrame};
-use terrane_geo::{Crs, Dem, PostGrid, read_dem, resample_dem};
+use terrane_geo::{Crs, PostGrid};
 use terrane_stage::spec::{TerrainLayer, TerrainSpec};
-use terrane_surface::{DemGrid, Surface, SurfaceSpec};
-
-/// A DEM and where it came from.
-#[derive(Debug, Clone)]
-pub struct DemSource {
-    /// Prim path of the layer.
-    pub prim: String,
-    /// The file.
-    pub file: PathBuf,
-    /// What was read, in the site's CRS, cropped and thinned as authored.
-    pub dem: Dem,
-}
+use terrane_surface::{DemGrid, Disagreement, Surface, SurfaceSpec};
+use terrane_tiles::{BakeOptions, HeightCode};
 
 /// The ground of a site.
 #[derive(Debug, Clone)]
@@ -31,7 +22,11 @@ pub struct Ground {
     pub origin_lon_lat_deg: (f64, f64),
     /// DEMs, finest first.
     pub dems: Vec<DemSource>,
-    /// Key of everything that shapes the surface.
+    /// How far DEMs disagree along their borders, after any levelling.
+    pub disagreements: Vec<Disagreement>,
+    /// How the surface is baked.
+    pub bake: BakeOptions,
+    /// Key of everything that shapes the surface and what is baked of it.
     pub key: ContentKey,
     /// What is worth saying.
     pub diagnostics: Vec<Diagnostic>,
@@ -40,51 +35,97 @@ pub struct Ground {
 /// Layer kinds that this version draws. Others are named in a warning.
 const DRAWN_KINDS: &[&str] = &["dem", "shader"];
 
+impl Ground {
+    /// An error when heights could not be read since the site was opened: then
+    /// what was answered as "no ground" may be ground.
+    pub fn check_read(&self) -> Result<(), Failure> {
+        self.surface.read_failure().map_or(Ok(()), |error| Err(Failure::unread(&error)))
+    }
+}
+
 impl OpenSite {
-    /// Reads the terrain's DEMs and composes its surface.
+    /// Opens the terrain's DEMs and composes its surface.
     pub fn ground(&self, progress: &dyn Progress) -> Result<Ground, Failure> {
         let terrain = self.terrain()?;
         let mut diagnostics = self.layer_warnings(terrain);
         let layers: Vec<&TerrainLayer> =
             terrain.layers.iter().filter(|layer| layer.kind == "dem" && layer.enabled).collect();
-        let mut read = Vec::new();
+        let mut opened = Vec::new();
         for layer in layers {
-            read.push(self.read_layer(layer, progress)?);
+            let file = self.open_dem(layer, progress)?;
+            let (crs, grid) = file.natural_frame().map_err(|error| self.at_layer(error.diagnostic(), layer))?;
+            opened.push((layer, file, crs, grid));
         }
-        read.sort_by(|a, b| a.dem.grid.posting_m.total_cmp(&b.dem.grid.posting_m));
-        let Some(finest) = read.first() else {
+        opened.sort_by(|a, b| a.3.posting_m.total_cmp(&b.3.posting_m));
+        let Some((_, _, crs, grid)) = opened.first() else {
             let mut error =
                 self.error("terrain-no-dem", "terrain has no DEM", "it has no enabled layer of kind `dem`".into());
             error.place.prim = Some(terrain.prim.clone());
             return Err(error.with_help("add a child with lunco:layer = \"dem\" and lunco:layer:demSource").into());
         };
-        let crs = finest.dem.crs.clone();
-        let (frame, warnings) = self.site_frame(&crs, &read)?;
+        let (crs, grid) = (crs.clone(), *grid);
+        let (frame, warnings) = self.site_frame(&crs, &grid)?;
         diagnostics.extend(warnings);
         let origin_lon_lat_deg = crs.lon_lat(frame.origin_easting_m, frame.origin_northing_m)?;
 
         let mut dems = Vec::new();
-        for (source, layer) in read.into_iter().map(|source| (source.prim.clone(), source)).map(|(prim, source)| {
-            let layer = terrain.layers.iter().find(|layer| layer.prim == prim);
-            (source, layer)
-        }) {
-            dems.push(fit(source, layer, &crs, &frame, progress)?);
+        for (layer, file, ..) in opened {
+            diagnostics.extend(file.notes.iter().cloned());
+            dems.push(dems::place(layer.prim.clone(), file, layer, &crs, &frame).map_err(|mut failure| {
+                failure.diagnostics = failure.diagnostics.into_iter().map(|d| self.at_layer(d, layer)).collect();
+                failure
+            })?);
         }
-        dems.sort_by(|a, b| a.dem.grid.posting_m.total_cmp(&b.dem.grid.posting_m));
-        for source in &dems {
-            diagnostics.extend(source.dem.notes.iter().cloned());
-        }
-        let curvature_radius_m = Some(crs.body.curvature_radius_m(origin_lon_lat_deg.1));
-        let spec = SurfaceSpec {
-            dems: dems.iter().map(|source| dem_grid(source, &frame)).collect(),
-            curvature_radius_m,
-            origin_height_m: frame.origin_height_m,
-            ..SurfaceSpec::default()
+        let cropped = dems.iter().filter_map(|source| source.cropped_to_m.map(|side_m| (source, side_m)));
+        diagnostics.extend(cropped.map(|(source, side_m)| {
+            let mut warning = self.error("dem-cropped", "DEM reaches beyond the site", String::new());
+            warning.severity = terrane_core::Severity::Warning;
+            warning.place.prim = Some(source.prim.clone());
+            warning
+                .with_detail(format!(
+                    "a site is drawn over the plane that touches the body at its origin; {:.0} km around it are kept of {}",
+                    side_m / 1000.0,
+                    source.file.name
+                ))
+                .with_help("author lunco:layer:windowM to say how much is wanted")
+        }));
+        dems.sort_by(|a, b| a.grid.posting_m.total_cmp(&b.grid.posting_m));
+        let (mosaic, bake) = match &self.roots.twin {
+            Some(twin) => (twin.manifest().mosaic.clone(), twin.manifest().bake.clone()),
+            None => Default::default(),
         };
-        let key = surface_key(&dems, &frame, &spec);
+        let mut grids = Vec::new();
+        for source in &dems {
+            grids.push(source.grid_in_site(&crs, &frame, progress)?);
+        }
+        if mosaic.level {
+            terrane_surface::level(&mut grids);
+        }
+        let spec = SurfaceSpec {
+            dems: grids,
+            curvature_radius_m: Some(crs.body.curvature_radius_m(origin_lon_lat_deg.1)),
+            origin_height_m: frame.origin_height_m,
+            blend_postings: mosaic
+                .blend_postings
+                .filter(|postings| postings.is_finite() && *postings >= 0.0)
+                .unwrap_or(SurfaceSpec::default().blend_postings),
+        };
+        let bake = bake_options(&dems, &frame, &bake);
+        let key = surface_key(&crs, &dems, &frame, &spec, &bake);
         let surface =
             Surface::new(spec).map_err(|error| self.error("surface", "the DEMs make no surface", error.to_string()))?;
-        Ok(Ground { surface, crs, frame, origin_lon_lat_deg, dems, key, diagnostics })
+        let disagreements = surface.disagreements();
+        let ground = Ground { surface, crs, frame, origin_lon_lat_deg, dems, disagreements, bake, key, diagnostics };
+        ground.check_read()?;
+        Ok(ground)
+    }
+
+    /// Adds the layer's prim to a message that has none.
+    fn at_layer(&self, mut diagnostic: Diagnostic, layer: &TerrainLayer) -> Diagnostic {
+        if diagnostic.place.prim.is_none() {
+            diagnostic.place.prim = Some(layer.prim.clone());
+        }
+        diagnostic
     }
 
     fn layer_warnings(&self, terrain: &TerrainSpec) -> Vec<Diagnostic> {
@@ -112,25 +153,8 @@ impl OpenSite {
         warnings
     }
 
-    fn read_layer(&self, layer: &TerrainLayer, progress: &dyn Progress) -> Result<DemSource, Failure> {
-        let Some((asset, attribute)) = layer.asset("layer:demSource") else {
-            let mut error = self.error(
-                "dem-no-source",
-                "DEM layer names no raster",
-                "lunco:layer:demSource is not authored".into(),
-            );
-            error.place.prim = Some(layer.prim.clone());
-            return Err(error.into());
-        };
-        let (file, overrides) = self.raster(asset, attribute)?;
-        let dem =
-            read_dem(&file, &overrides, progress).map_err(|error| self.at_attribute(error.diagnostic(), attribute))?;
-        Ok(DemSource { prim: layer.prim.clone(), file, dem })
-    }
-
     /// The frame at the anchor, or at the finest DEM's centre and height 0.
-    fn site_frame(&self, crs: &Crs, dems: &[DemSource]) -> Result<(SiteFrame, Vec<Diagnostic>), Failure> {
-        let grid = dems[0].dem.grid;
+    fn site_frame(&self, crs: &Crs, grid: &PostGrid) -> Result<(SiteFrame, Vec<Diagnostic>), Failure> {
         let Some(anchor) = &self.spec.anchor else {
             let (origin_easting_m, origin_northing_m) = grid.centre_m();
             return Ok((SiteFrame { origin_easting_m, origin_northing_m, origin_height_m: 0.0 }, vec![]));
@@ -152,7 +176,7 @@ impl OpenSite {
             (-0.5..grid.columns as f64 - 0.5).contains(&column) && (-0.5..grid.rows as f64 - 0.5).contains(&row)
         };
         let mut warnings = Vec::new();
-        if !covers(&grid) {
+        if !covers(grid) {
             let (x, y) = grid.centre_m();
             let (lon, lat) = crs.lon_lat(x, y)?;
             let mut warning = self.error("anchor-outside-dem", "anchor lies outside the finest DEM", String::new());
@@ -168,118 +192,35 @@ impl OpenSite {
     }
 }
 
-/// Crops, thins and reprojects a DEM as its layer and the site's CRS ask.
-fn fit(
-    source: DemSource,
-    layer: Option<&TerrainLayer>,
-    crs: &Crs,
-    frame: &SiteFrame,
-    progress: &dyn Progress,
-) -> Result<DemSource, Failure> {
-    let number = |name: &str| layer.and_then(|layer| layer.number(name)).filter(|value| *value > 0.0);
-    let DemSource { prim, file, mut dem } = source;
-    let target_m = number("layer:targetRes").filter(|target| *target > dem.grid.posting_m * 1.001);
-    let window_m = number("layer:windowM");
-    let outline = outline_in(&dem, crs).map_err(|mut failure| {
-        failure.diagnostics.iter_mut().for_each(|d| d.place = terrane_core::Place::file(file.display().to_string()));
-        failure
-    })?;
-    let moved = outline.1 > 0.01 * dem.grid.posting_m;
-    if moved || target_m.is_some() {
-        let posting_m = target_m.unwrap_or(dem.grid.posting_m);
-        let grid = grid_over(outline.0, posting_m);
-        dem = resample_dem(&dem, crs, grid, &file, progress)?;
-    }
-    if let Some(window_m) = window_m {
-        dem = crop(dem, frame, window_m, crs, &file, progress)?;
-    }
-    Ok(DemSource { prim, file, dem })
-}
-
-/// The DEM's bounds in the site's CRS (west, east, south, north), and how far
-/// the change of CRS moves its outline, metres.
-fn outline_in(dem: &Dem, crs: &Crs) -> Result<([f64; 4], f64), Failure> {
-    let grid = &dem.grid;
-    let (w, h) = ((grid.columns - 1) as f64, (grid.rows - 1) as f64);
-    let edge = (0..=64).map(|k| f64::from(k) / 64.0);
-    let places = edge.flat_map(|t| [(t * w, 0.0), (t * w, h), (0.0, t * h), (w, t * h)]);
-    let own: Vec<(f64, f64)> =
-        places.map(|(c, r)| (grid.easting_m + c * grid.posting_m, grid.northing_m - r * grid.posting_m)).collect();
-    let (mut x, mut y): (Vec<f64>, Vec<f64>) = own.iter().copied().unzip();
-    dem.crs.transform_to(crs, &mut x, &mut y)?;
-    let mut bounds = [f64::INFINITY, f64::NEG_INFINITY, f64::INFINITY, f64::NEG_INFINITY];
-    let mut moved = 0.0_f64;
-    for ((x, y), (own_x, own_y)) in x.iter().zip(&y).zip(own) {
-        moved = moved.max((x - own_x).abs().max((y - own_y).abs()));
-        if x.is_nan() {
-            moved = f64::INFINITY;
-            continue;
-        }
-        bounds = [bounds[0].min(*x), bounds[1].max(*x), bounds[2].min(*y), bounds[3].max(*y)];
-    }
-    Ok((bounds, moved))
-}
-
-fn grid_over([west, east, south, north]: [f64; 4], posting_m: f64) -> PostGrid {
-    let posts = |length_m: f64| (length_m / posting_m + 1e-6).floor().max(1.0) as usize + 1;
-    PostGrid { easting_m: west, northing_m: north, posting_m, columns: posts(east - west), rows: posts(north - south) }
-}
-
-/// The posts within a square of `window_m` around the site origin.
-fn crop(
-    dem: Dem,
-    frame: &SiteFrame,
-    window_m: f64,
-    crs: &Crs,
-    file: &Path,
-    progress: &dyn Progress,
-) -> Result<Dem, Failure> {
-    let grid = dem.grid;
-    let (column, row) = grid.column_row(frame.origin_easting_m, frame.origin_northing_m);
-    let reach = 0.5 * window_m / grid.posting_m;
-    let range = |middle: f64, count: usize| {
-        let first = (middle - reach).ceil().clamp(0.0, count as f64 - 1.0);
-        let last = (middle + reach).floor().clamp(0.0, count as f64 - 1.0);
-        (first as usize, last as usize)
+/// Heights are kept to a millimetre, to a tenth of the source's own step, and
+/// to a two-thousandth of the posting (so that slopes are right to a
+/// thousandth), whichever is the smallest, unless the twin says otherwise.
+fn bake_options(dems: &[DemSource], frame: &SiteFrame, settings: &BakeSettings) -> BakeOptions {
+    let quanta = dems.iter().filter_map(|source| source.file.height_quantum_m).map(|quantum_m| 0.1 * quantum_m);
+    let finest_m = dems.iter().map(|source| source.grid.posting_m / 2000.0);
+    let error_m = quanta.chain(finest_m).filter(|error_m| *error_m > 0.0).fold(1e-3, f64::min);
+    let heights = match settings {
+        BakeSettings { lossless: true, .. } => HeightCode::Float,
+        BakeSettings { height_error_m: Some(asked_m), .. } => HeightCode::within(*asked_m),
+        _ => HeightCode::within(error_m),
     };
-    let ((c0, c1), (r0, r1)) = (range(column, grid.columns), range(row, grid.rows));
-    if c1 <= c0 || r1 <= r0 {
-        let detail = format!(
-            "lunco:layer:windowM is {window_m} m around the site origin; fewer than two posts a side lie in it"
-        );
-        let place = terrane_core::Place::file(file.display().to_string());
-        return Err(Diagnostic::error("dem-window", "DEM's window holds no ground")
-            .with_place(place)
-            .with_detail(detail)
-            .into());
-    }
-    let cropped = PostGrid {
-        easting_m: grid.easting_m + c0 as f64 * grid.posting_m,
-        northing_m: grid.northing_m - r0 as f64 * grid.posting_m,
-        columns: c1 - c0 + 1,
-        rows: r1 - r0 + 1,
-        ..grid
-    };
-    Ok(resample_dem(&dem, crs, cropped, file, progress)?)
+    let middle =
+        dems.iter().find_map(|source| source.file.sample_range_m).map_or(0.0, |(low, high)| 0.5 * (low + high));
+    BakeOptions { heights, reference_m: (middle - frame.origin_height_m).round() }
 }
 
-fn dem_grid(source: &DemSource, frame: &SiteFrame) -> DemGrid {
-    let grid = &source.dem.grid;
-    let first = frame.site_from_map(grid.easting_m, grid.northing_m, 0.0);
-    DemGrid {
-        name: source.prim.clone(),
-        x0_m: first.x,
-        z0_m: first.z,
-        posting_m: grid.posting_m,
-        columns: grid.columns,
-        rows: grid.rows,
-        heights_m: source.dem.heights_m.clone(),
-    }
-}
-
-fn surface_key(dems: &[DemSource], frame: &SiteFrame, spec: &SurfaceSpec) -> ContentKey {
+fn surface_key(crs: &Crs, dems: &[DemSource], frame: &SiteFrame, spec: &SurfaceSpec, bake: &BakeOptions) -> ContentKey {
     let frame = [frame.origin_easting_m, frame.origin_northing_m, frame.origin_height_m];
-    let rules = [spec.curvature_radius_m.unwrap_or(0.0), spec.blend_postings];
-    let key = KeyBuilder::new("surface", terrane_tiles::RULE_VERSION).numbers("frame", &frame).numbers("rules", &rules);
-    dems.iter().fold(key, |key, source| key.bytes("prim", source.prim.as_bytes()).key("dem", &source.dem.key)).finish()
+    let rules = [spec.curvature_radius_m.unwrap_or(0.0), spec.blend_postings, bake.heights.error_m(), bake.reference_m];
+    let key = KeyBuilder::new("surface", terrane_tiles::RULE_VERSION)
+        .bytes("crs", crs.wkt().as_bytes())
+        .numbers("frame", &frame)
+        .numbers("rules", &rules);
+    let add = |key: KeyBuilder, (source, dem): (&DemSource, &DemGrid)| {
+        let PostGrid { easting_m, northing_m, posting_m, columns, rows } = source.grid;
+        key.bytes("prim", source.prim.as_bytes())
+            .key("dem", &source.file.key)
+            .numbers("grid", &[easting_m, northing_m, posting_m, columns as f64, rows as f64, dem.shift_m])
+    };
+    dems.iter().zip(&spec.dems).fold(key, add).finish()
 }

@@ -1,5 +1,6 @@
 //! `terrane inspect`: what a stage holds.
 
+use crate::dems::{DemHeights, DemSource};
 use crate::ground::Ground;
 use crate::{Failure, OpenSite};
 use serde::Serialize;
@@ -53,6 +54,11 @@ pub struct GroundReport {
     pub origin_map_m: (f64, f64, f64),
     /// DEMs, finest first.
     pub dems: Vec<DemReport>,
+    /// How far they disagree along their borders: finer minus coarser.
+    pub disagreements: Vec<terrane_surface::Disagreement>,
+    /// Width of the band outside a finer DEM over which a coarser one is bent
+    /// to meet it, in the coarser one's postings.
+    pub blend_postings: f64,
 }
 
 /// One DEM.
@@ -73,9 +79,22 @@ pub struct DemReport {
     /// Map easting of west and east, northing of south and north, metres.
     pub extent_map_m: [f64; 4],
     /// Lowest and highest height above the datum, metres.
-    pub heights_m: (f32, f32),
-    /// Share of posts without data.
-    pub nodata_share: f64,
+    pub heights_m: Option<(f64, f64)>,
+    /// Share of posts without data; `None` when the DEM is so large that only
+    /// a sample was read.
+    pub nodata_share: Option<f64>,
+    /// Why the posts are not the file's own, when they are not.
+    pub why_resampled: Option<String>,
+    /// Surface that the heights are above, when it is declared.
+    pub vertical_datum: Option<String>,
+    /// True when heights were converted from that surface.
+    pub vertical_datum_applied: bool,
+    /// Body-fixed frame of the coordinates, when it is declared.
+    pub body_frame: Option<String>,
+    /// Unit of the stored heights, when declared.
+    pub unit: String,
+    /// Added to every height to meet the finer DEMs, metres.
+    pub shift_m: f64,
     /// Declared nodata value.
     pub nodata: Option<f64>,
     /// Scale and offset in force.
@@ -235,8 +254,13 @@ pub fn inspect(site: &OpenSite, progress: &dyn Progress) -> InspectReport {
         }
     });
     let (cameras, lights) = (cameras.collect(), lights.collect());
-    if let Some(ground) = &ground {
+    let mut report = None;
+    if let (Some(ground), Some(terrain)) = (&ground, terrain) {
         diagnostics.extend(ground.diagnostics.iter().cloned());
+        match ground_report(ground, &terrain.prim, progress).and_then(|report| ground.check_read().map(|()| report)) {
+            Ok(found) => report = Some(found),
+            Err(failure) => diagnostics.extend(failure.diagnostics),
+        }
     }
     diagnostics.dedup();
     InspectReport {
@@ -245,7 +269,7 @@ pub fn inspect(site: &OpenSite, progress: &dyn Progress) -> InspectReport {
         up_axis: spec.up_axis.clone(),
         meters_per_unit: spec.meters_per_unit,
         prim_count: spec.prim_count,
-        ground: ground.as_ref().zip(terrain).map(|(ground, terrain)| ground_report(ground, &terrain.prim)),
+        ground: report,
         looks,
         cameras,
         lights,
@@ -253,13 +277,18 @@ pub fn inspect(site: &OpenSite, progress: &dyn Progress) -> InspectReport {
     }
 }
 
-fn ground_report(ground: &Ground, terrain: &str) -> GroundReport {
+fn ground_report(ground: &Ground, terrain: &str, progress: &dyn Progress) -> Result<GroundReport, Failure> {
     let spec = ground.surface.spec();
     let corners = spec.dems.iter().flat_map(|dem| {
         [(dem.x0_m, dem.z0_m), (dem.x1_m(), dem.z0_m), (dem.x0_m, dem.z1_m()), (dem.x1_m(), dem.z1_m())]
     });
     let frame = &ground.frame;
-    GroundReport {
+    let dems = ground
+        .dems
+        .iter()
+        .zip(&spec.dems)
+        .map(|(source, grid)| Ok(dem_report(source, grid, source.heights(&ground.crs, progress)?)));
+    Ok(GroundReport {
         terrain: terrain.to_owned(),
         body: ground.crs.body.name.clone(),
         curvature_radius_m: spec.curvature_radius_m,
@@ -268,28 +297,34 @@ fn ground_report(ground: &Ground, terrain: &str) -> GroundReport {
         crs_authority: ground.crs.authority.clone(),
         origin_lon_lat_deg: ground.origin_lon_lat_deg,
         origin_map_m: (frame.origin_easting_m, frame.origin_northing_m, frame.origin_height_m),
-        dems: ground.dems.iter().zip(&spec.dems).map(|(source, grid)| dem_report(source, grid)).collect(),
-    }
+        dems: dems.collect::<Result<_, Failure>>()?,
+        disagreements: ground.disagreements.clone(),
+        blend_postings: spec.blend_postings,
+    })
 }
 
-fn dem_report(source: &crate::ground::DemSource, grid: &terrane_surface::DemGrid) -> DemReport {
-    let dem = &source.dem;
-    let (east, south) = (
-        dem.grid.easting_m + (dem.grid.columns - 1) as f64 * dem.grid.posting_m,
-        dem.grid.northing_m - (dem.grid.rows - 1) as f64 * dem.grid.posting_m,
-    );
+fn dem_report(source: &DemSource, grid: &terrane_surface::DemGrid, heights: DemHeights) -> DemReport {
+    let (info, posts) = (&source.file.info, &source.grid);
+    let east = posts.easting_m + (posts.columns - 1) as f64 * posts.posting_m;
+    let south = posts.northing_m - (posts.rows - 1) as f64 * posts.posting_m;
     DemReport {
         prim: source.prim.clone(),
-        file: source.file.clone(),
-        format: format!("{} {}", dem.info.driver, dem.info.pixel_type),
+        file: source.file.name.as_path().to_owned(),
+        format: format!("{} {}", info.driver, info.pixel_type),
         posts: (grid.columns, grid.rows),
         posting_m: grid.posting_m,
         extent_site_m: [[grid.x0_m, grid.z0_m], [grid.x1_m(), grid.z1_m()]],
-        extent_map_m: [dem.grid.easting_m, east, south, dem.grid.northing_m],
-        heights_m: dem.range_m,
-        nodata_share: 1.0 - dem.valid as f64 / dem.heights_m.len() as f64,
-        nodata: dem.info.nodata,
-        scale_offset: (dem.info.scale, dem.info.offset),
-        area_or_point: dem.info.area_or_point.clone(),
+        extent_map_m: [posts.easting_m, east, south, posts.northing_m],
+        heights_m: heights.range_m,
+        nodata_share: heights.nodata_share,
+        why_resampled: source.why_resampled.clone(),
+        vertical_datum: info.vertical_datum.clone(),
+        vertical_datum_applied: info.vertical_datum_applied,
+        body_frame: info.body_frame.clone(),
+        unit: info.unit.clone(),
+        shift_m: grid.shift_m,
+        nodata: info.nodata,
+        scale_offset: (info.scale, info.offset),
+        area_or_point: info.area_or_point.clone(),
     }
 }

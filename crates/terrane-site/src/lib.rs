@@ -6,8 +6,11 @@
 //! commands on it; [`new_twin`](twin::new_twin) makes a folder for a new site.
 //! Every failure is a [`Failure`]: one or more diagnostics for a person.
 
+pub mod archive;
 pub mod bake;
 pub mod bench;
+pub mod dems;
+pub mod export;
 mod failure;
 pub mod ground;
 pub mod inspect;
@@ -15,6 +18,7 @@ mod layers;
 pub mod light;
 mod open;
 pub mod query;
+pub mod raster;
 pub mod render;
 mod synthetic;
 pub mod twin;

@@ -38,6 +38,8 @@ pub struct GroundAnswer {
     pub slope_deg: f64,
     /// Prim path of the DEM layer that the height comes from.
     pub source: String,
+    /// True when the nearest post was filled in and not measured.
+    pub is_filled: bool,
     /// Distance between the posts around, metres.
     pub posting_m: f64,
 }
@@ -55,8 +57,10 @@ pub fn query_height(ground: &Ground, x_m: f64, z_m: f64) -> Result<HeightAnswer,
             normal: found.normal.to_array(),
             slope_deg: found.slope_rad.to_degrees(),
             source: ground.dems[found.dem].prim.clone(),
+            is_filled: found.is_filled,
             posting_m: found.posting_m,
         }
     });
+    ground.check_read()?;
     Ok(HeightAnswer { x_m, z_m, easting_m, northing_m, lon_deg, lat_deg, ground: answer })
 }

@@ -1,6 +1,6 @@
 //! `terrane render`: pictures from the stage's cameras.
 
-use crate::bake::ensure_baked;
+use crate::bake::{bake_anew, ensure_baked};
 use crate::ground::Ground;
 use crate::{Failure, OpenSite};
 use serde::Serialize;
@@ -184,7 +184,7 @@ impl OpenSite {
         let ground = self.ground(progress)?;
         diagnostics.extend(ground.diagnostics.iter().cloned());
         let layers = self.layers(&look, &ground, progress)?;
-        let (archive, ..) = ensure_baked(self, &ground, progress)?;
+        let (archive, _) = ensure_baked(self, &ground, progress)?;
 
         let keys = ContentKeys {
             ground: archive.key.to_string(),
@@ -356,8 +356,27 @@ pub fn render(
     options: RenderOptions,
     progress: &dyn Progress,
 ) -> Result<(Vec<RenderReport>, Vec<Diagnostic>), Failure> {
+    match draw(site, cameras, folder, &options, progress) {
+        // A block that is damaged is found when it is read.
+        Err(failure) if failure.is_damaged_archive() => {
+            let ground = site.ground(progress)?;
+            let (archive, _) = ensure_baked(site, &ground, progress)?;
+            bake_anew(&ground, &archive, progress)?;
+            draw(site, cameras, folder, &options, progress)
+        }
+        result => result,
+    }
+}
+
+fn draw(
+    site: &OpenSite,
+    cameras: &[String],
+    folder: &Path,
+    options: &RenderOptions,
+    progress: &dyn Progress,
+) -> Result<(Vec<RenderReport>, Vec<Diagnostic>), Failure> {
     let specs = site.cameras(cameras)?;
-    let mut studio = site.studio(options, progress)?;
+    let mut studio = site.studio(options.clone(), progress)?;
     // A camera that makes no image is found before any picture is written.
     for camera in &specs {
         studio.request(site, camera)?;

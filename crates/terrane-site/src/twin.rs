@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use terrane_assets::{MANIFEST_NAME, TwinManifest};
 use terrane_core::{Diagnostic, Place, Progress, RasterSettings};
-use terrane_geo::raster_info;
+use terrane_geo::{DemFile, OpenOptions, RasterName, raster_info};
 
 /// What a new twin is made from.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,7 +55,8 @@ pub fn new_twin(new: &NewTwin, progress: &dyn Progress) -> Result<NewTwinReport,
     // Look at every raster before anything is written.
     let overrides = |index: usize| if index == 0 { new.settings.clone() } else { RasterSettings::default() };
     for (index, dem) in new.dems.iter().enumerate() {
-        raster_info(dem, &overrides(index))?.post_grid(dem)?;
+        let options = OpenOptions { key_memory: None, allowed: Some(&|_| true) };
+        DemFile::open(&RasterName::from(dem.as_path()), &overrides(index), &options, progress)?.natural_frame()?;
     }
     if let Some(albedo) = &new.albedo {
         raster_info(albedo, &RasterSettings::default())?;
@@ -142,7 +143,10 @@ fn bring(
                 .with_detail(error.to_string()),
         )
     };
-    if copy {
+    if file.to_string_lossy().starts_with("/vsi") {
+        // One of GDAL's own names stays as it is.
+        data.insert(address.to_owned(), file.display().to_string());
+    } else if copy {
         std::fs::copy(file, root.join(address)).map_err(failed)?;
     } else {
         let whole = file.canonicalize().map_err(failed)?;
@@ -198,10 +202,8 @@ impl Viewpoints {
         // Heights are written relative to the anchor that this stage will have.
         let shift = if anchor.is_some() { datum_m - ground.frame.origin_height_m } else { 0.0 };
         let extent = half_x.max(half_z);
-        let heights = dem.heights_m.iter().filter(|height| !height.is_nan());
-        let top = f64::from(heights.fold(f32::NEG_INFINITY, |top, height| top.max(*height)))
-            - ground.frame.origin_height_m
-            - shift;
+        let highest_m = ground.dems[0].heights(&ground.crs, progress)?.range_m.map_or(datum_m, |(_, high)| high);
+        let top = highest_m - ground.frame.origin_height_m - shift;
         let overview_height = (y - shift) + 0.55 * extent;
         Ok(Self {
             anchor,

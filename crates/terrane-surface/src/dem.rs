@@ -1,11 +1,12 @@
 //! One DEM on its own grid, in the site frame.
 
-use terrane_core::Samples;
+use crate::Posts;
+use terrane_core::catmull_rom;
 
 /// Heights on a square grid. Post (column, row) lies at site
 /// x = `x0_m` + column `posting_m` (east), z = `z0_m` + row `posting_m`
 /// (south), as a north-up raster's rows run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct DemGrid {
     /// What it is called in messages and query answers.
     pub name: String,
@@ -19,11 +20,26 @@ pub struct DemGrid {
     pub columns: usize,
     /// Rows.
     pub rows: usize,
-    /// Heights above the vertical datum, metres, row-major; NaN is a hole.
-    pub heights_m: Vec<f32>,
+    /// Heights above the vertical datum.
+    pub posts: Posts,
+    /// Added to every height, metres: what levels this DEM to a finer one.
+    pub shift_m: f64,
 }
 
 impl DemGrid {
+    /// A DEM in memory: `columns * rows` heights above the datum, metres,
+    /// row-major; NaN is a hole. [`crate::Surface::new`] checks the count.
+    pub fn in_memory(
+        name: &str,
+        (x0_m, z0_m): (f64, f64),
+        posting_m: f64,
+        (columns, rows): (usize, usize),
+        heights_m: Vec<f32>,
+    ) -> Self {
+        let posts = Posts::whole(columns, rows, heights_m);
+        Self { name: name.to_owned(), x0_m, z0_m, posting_m, columns, rows, posts, shift_m: 0.0 }
+    }
+
     /// Site x of the last column, metres.
     pub fn x1_m(&self) -> f64 {
         self.x0_m + (self.columns as f64 - 1.0) * self.posting_m
@@ -34,12 +50,22 @@ impl DemGrid {
         self.z0_m + (self.rows as f64 - 1.0) * self.posting_m
     }
 
+    /// Fractional column and row of a place.
+    pub fn column_row(&self, x_m: f64, z_m: f64) -> (f64, f64) {
+        ((x_m - self.x0_m) / self.posting_m, (z_m - self.z0_m) / self.posting_m)
+    }
+
     /// Height between posts: Catmull-Rom where all sixteen posts around hold
     /// data, else bilinear; at a post, the post itself, bit for bit. `None` in
     /// a hole or outside.
     pub fn height_m(&self, x_m: f64, z_m: f64) -> Option<f64> {
-        let samples = Samples { columns: self.columns, rows: self.rows, values: &self.heights_m };
-        samples.catmull_rom((x_m - self.x0_m) / self.posting_m, (z_m - self.z0_m) / self.posting_m)
+        self.height_from(|column, row| self.posts.at(column, row), x_m, z_m)
+    }
+
+    /// [`DemGrid::height_m`] with posts from elsewhere.
+    pub(crate) fn height_from(&self, at: impl Fn(i64, i64) -> Option<f64>, x_m: f64, z_m: f64) -> Option<f64> {
+        let (column, row) = self.column_row(x_m, z_m);
+        catmull_rom(at, column, row).map(|height| height + self.shift_m)
     }
 }
 
@@ -47,13 +73,10 @@ impl DemGrid {
 mod tests {
     use super::*;
 
-    fn grid(heights_m: Vec<f32>) -> DemGrid {
-        DemGrid { name: "t".into(), x0_m: -3.5, z0_m: -3.5, posting_m: 1.0, columns: 8, rows: 8, heights_m }
-    }
-
     #[test]
     fn a_ramp_is_reproduced_between_posts() {
-        let dem = grid((0..64).map(|i| (i % 8) as f32 * 2.0 + (i / 8) as f32 * 3.0).collect());
+        let heights_m = (0..64).map(|i| (i % 8) as f32 * 2.0 + (i / 8) as f32 * 3.0).collect();
+        let dem = DemGrid::in_memory("t", (-3.5, -3.5), 1.0, (8, 8), heights_m);
         assert_eq!(dem.height_m(-0.5, 0.5), Some(6.0 + 12.0));
         assert!((dem.height_m(-0.25, 1.0).unwrap() - (6.5 + 13.5)).abs() < 1e-12);
     }

@@ -18,6 +18,8 @@ pub struct Ground {
     pub posting_m: f64,
     /// Index of the DEM that gives the height, finest first.
     pub dem: usize,
+    /// True when that DEM's nearest post was filled in and not measured.
+    pub is_filled: bool,
     /// The leaf tile.
     pub tile: TileKey,
 }
@@ -38,7 +40,8 @@ impl Surface {
             .into_iter()
             .find_map(|(cu, cv)| self.on_triangle(tile, cu as u32, cv as u32, u - cu, v - cv, posting_m))?;
         let dem = self.datum_height_m(x_m, z_m).map_or(self.spec().dems.len() - 1, |(_, dem)| dem);
-        Some(Ground { height_m, normal, slope_rad: normal.y.clamp(-1.0, 1.0).acos(), posting_m, dem, tile })
+        let is_filled = self.is_filled(x_m, z_m, dem);
+        Some(Ground { height_m, normal, slope_rad: normal.y.clamp(-1.0, 1.0).acos(), posting_m, dem, is_filled, tile })
     }
 
     /// [`Surface::ground_at`] for many places, on all cores, in order.
@@ -72,15 +75,7 @@ mod tests {
     fn dem(name: &str, x0_m: f64, posting_m: f64, posts: usize, height: impl Fn(f64, f64) -> f64) -> DemGrid {
         let place = |k: usize| x0_m + k as f64 * posting_m;
         let heights = (0..posts * posts).map(|k| height(place(k % posts), place(k / posts)) as f32);
-        DemGrid {
-            name: name.into(),
-            x0_m,
-            z0_m: x0_m,
-            posting_m,
-            columns: posts,
-            rows: posts,
-            heights_m: heights.collect(),
-        }
+        DemGrid::in_memory(name, (x0_m, x0_m), posting_m, (posts, posts), heights.collect())
     }
 
     fn flat_world(dems: Vec<DemGrid>) -> Surface {
@@ -90,8 +85,7 @@ mod tests {
     #[test]
     fn the_diagonal_joins_south_west_and_north_east() {
         // One cell of a saddle: corners 0, 1, 1, 0; on the diagonal it is 1.
-        let mut grid = dem("saddle", 0.0, 1.0, 2, |_, _| 0.0);
-        grid.heights_m = vec![0.0, 1.0, 1.0, 0.0];
+        let grid = dem("saddle", 0.0, 1.0, 2, |x, z| if x == z { x.min(0.0) } else { 1.0 });
         let surface = flat_world(vec![grid]);
         assert_eq!(surface.ground_at(0.5, 0.5).unwrap().height_m, 1.0);
         assert_eq!(surface.ground_at(0.25, 0.25).unwrap().height_m, 0.5);

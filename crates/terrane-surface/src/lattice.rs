@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     fn dem(x0_m: f64, z0_m: f64, posting_m: f64, posts: usize) -> DemGrid {
-        DemGrid { name: "t".into(), x0_m, z0_m, posting_m, columns: posts, rows: posts, heights_m: vec![] }
+        DemGrid::in_memory("t", (x0_m, z0_m), posting_m, (posts, posts), vec![])
     }
 
     #[test]

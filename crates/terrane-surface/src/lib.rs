@@ -9,10 +9,8 @@
 //! ```
 //! use terrane_surface::{DemGrid, Surface, SurfaceSpec};
 //!
-//! let dem = DemGrid {
-//!     name: "ramp".into(), x0_m: 0.0, z0_m: 0.0, posting_m: 1.0, columns: 3, rows: 3,
-//!     heights_m: vec![0.0, 1.0, 2.0, 0.0, 1.0, 2.0, 0.0, 1.0, 2.0],
-//! };
+//! let heights_m = vec![0.0, 1.0, 2.0, 0.0, 1.0, 2.0, 0.0, 1.0, 2.0];
+//! let dem = DemGrid::in_memory("ramp", (0.0, 0.0), 1.0, (3, 3), heights_m);
 //! let surface = Surface::new(SurfaceSpec { dems: vec![dem], ..SurfaceSpec::default() })?;
 //! assert_eq!(surface.ground_at(1.25, 0.5).map(|ground| ground.height_m), Some(1.25));
 //! assert!(surface.ground_at(9.0, 0.5).is_none());
@@ -23,11 +21,17 @@
 //! throughout; a post's height depends on its place alone.
 
 mod dem;
+pub mod derived;
+mod grid;
 mod ground;
 mod lattice;
+mod mosaic;
+mod pages;
 mod surface;
 
 pub use dem::DemGrid;
 pub use ground::Ground;
 pub use lattice::{Lattice, TILE_CELLS, TILE_POSTS, TileKey};
+pub use mosaic::{Disagreement, level};
+pub use pages::Posts;
 pub use surface::{Surface, SurfaceError, SurfaceSpec};

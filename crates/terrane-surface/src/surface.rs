@@ -1,9 +1,11 @@
 //! The function itself: DEMs, joined, on a curved body.
 
+use crate::grid::curvature_drop_m;
 use crate::{DemGrid, Lattice, TILE_CELLS, TileKey};
+use terrane_core::PostReadError;
 
 /// What a surface is made of.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct SurfaceSpec {
     /// DEMs of one site, in any order; the finest wins where it has data.
     pub dems: Vec<DemGrid>,
@@ -56,7 +58,7 @@ impl Surface {
             if dem.columns < 2 || dem.rows < 2 {
                 return Err(bad("fewer than two posts a side"));
             }
-            if dem.columns.checked_mul(dem.rows) != Some(dem.heights_m.len()) {
+            if (dem.columns, dem.rows) != dem.posts.size() || !dem.posts.is_consistent() {
                 return Err(bad("the number of heights is not columns times rows"));
             }
             if !(dem.posting_m.is_finite() && dem.posting_m > 0.0 && dem.x0_m.is_finite() && dem.z0_m.is_finite()) {
@@ -84,10 +86,7 @@ impl Surface {
     /// How far the body's surface lies below the tangent plane at the site
     /// origin, metres: R - sqrt(R^2 - d^2) at distance d.
     pub fn curvature_drop_m(&self, x_m: f64, z_m: f64) -> f64 {
-        let Some(radius) = self.spec.curvature_radius_m else { return 0.0 };
-        let d2 = x_m * x_m + z_m * z_m;
-        // The same value without cancellation; past the limb it stays finite.
-        d2 / (radius + (radius * radius - d2).max(0.0).sqrt())
+        self.spec.curvature_radius_m.map_or(0.0, |radius_m| curvature_drop_m(radius_m, x_m, z_m))
     }
 
     /// Height of the composed function at any place, site y in metres: what a
@@ -100,10 +99,36 @@ impl Surface {
 
     /// Height above the datum and the index of the DEM that gives it.
     pub fn datum_height_m(&self, x_m: f64, z_m: f64) -> Option<(f64, usize)> {
+        self.datum_height_from(|dem, column, row| self.spec.dems[dem].posts.at(column, row), x_m, z_m)
+    }
+
+    /// [`Surface::datum_height_m`] with posts from elsewhere, by DEM, column
+    /// and row.
+    pub(crate) fn datum_height_from(
+        &self,
+        at: impl Fn(usize, i64, i64) -> Option<f64>,
+        x_m: f64,
+        z_m: f64,
+    ) -> Option<(f64, usize)> {
         let dems = &self.spec.dems;
-        let (index, height) = dems.iter().enumerate().find_map(|(i, dem)| dem.height_m(x_m, z_m).map(|h| (i, h)))?;
+        let height = |index: usize| dems[index].height_from(|column, row| at(index, column, row), x_m, z_m);
+        let (index, height) = (0..dems.len()).find_map(|index| height(index).map(|height| (index, height)))?;
         let bend: f64 = dems[..index].iter().map(|finer| self.bend_m(finer, &dems[index], x_m, z_m)).sum();
         Some((height + bend, index))
+    }
+
+    /// The first failure to read heights, if there was one. Heights that could
+    /// not be read count as holes, so ask before an answer is trusted.
+    pub fn read_failure(&self) -> Option<PostReadError> {
+        self.spec.dems.iter().find_map(|dem| dem.posts.failure())
+    }
+
+    /// True when the height at a place was filled in and not measured: when
+    /// the nearest post of the DEM that gives it was.
+    pub fn is_filled(&self, x_m: f64, z_m: f64, dem: usize) -> bool {
+        let dem = &self.spec.dems[dem];
+        let (column, row) = dem.column_row(x_m, z_m);
+        dem.posts.is_filled(column.round() as i64, row.round() as i64)
     }
 
     /// What is added to `coarse` near the outside of `finer`'s border, so that
@@ -157,7 +182,7 @@ impl Surface {
     }
 
     /// True when the leaf beside `tile` is of a coarser level and has ground.
-    fn touches_coarser(&self, tile: TileKey, dx: i32, dz: i32) -> bool {
+    pub(crate) fn touches_coarser(&self, tile: TileKey, dx: i32, dz: i32) -> bool {
         let Some(beside) = tile.neighbour(dx, dz) else { return false };
         let parent = beside.parent();
         tile.level < self.lattice.root_level && !self.lattice.is_split(parent) && self.lattice.has_ground(parent)

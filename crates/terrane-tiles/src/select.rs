@@ -109,7 +109,7 @@ fn coarser_sides(cover: &BTreeSet<TileKey>, lattice: &Lattice, tile: TileKey) ->
 
 /// Pixels that a tile's error spans at the nearest point of its bounds.
 fn projected_error_px(lattice: &Lattice, tile: TileKey, node: &Node, view: &View) -> f64 {
-    let error_m = f64::from(node.error_m);
+    let error_m = f64::from(node.drawn_error_m());
     if error_m == 0.0 {
         return 0.0;
     }
@@ -124,25 +124,23 @@ fn projected_error_px(lattice: &Lattice, tile: TileKey, node: &Node, view: &View
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::build;
+    use crate::{Archive, BakeOptions, HeightCode, bake};
     use terrane_core::Quiet;
     use terrane_surface::{DemGrid, Surface, SurfaceSpec, TILE_CELLS};
 
-    fn pyramid() -> crate::Pyramid {
+    fn pyramid() -> Archive {
         let heights = |posts: usize, scale: f32| {
             (0..posts * posts).map(|k| scale * (((k * 2_654_435_761) % 1000) as f32 / 1000.0)).collect::<Vec<f32>>()
         };
-        let dem = |x0_m: f64, posting_m, posts, scale| DemGrid {
-            name: "t".into(),
-            x0_m,
-            z0_m: x0_m,
-            posting_m,
-            columns: posts,
-            rows: posts,
-            heights_m: heights(posts, scale),
+        let dem = |x0_m: f64, posting_m, posts, scale| {
+            DemGrid::in_memory("t", (x0_m, x0_m), posting_m, (posts, posts), heights(posts, scale))
         };
         let dems = vec![dem(-128.0, 1.0, 257, 2.0), dem(-2000.0, 20.0, 201, 30.0)];
-        build(&Surface::new(SurfaceSpec { dems, ..SurfaceSpec::default() }).unwrap(), &Quiet).unwrap()
+        let surface = Surface::new(SurfaceSpec { dems, ..SurfaceSpec::default() }).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let options = BakeOptions { heights: HeightCode::within(0.001), reference_m: 0.0 };
+        let key = terrane_core::ContentKey::of_bytes(b"t");
+        bake(&surface, &folder.path().join("t.pyramid"), &key, &options, &Quiet).unwrap()
     }
 
     #[test]

@@ -1,0 +1,269 @@
+//! `terrane export`: heights, maps derived from them and raster layers as
+//! GeoTIFFs, of any size.
+
+use crate::dems::DemSource;
+use crate::ground::Ground;
+use crate::{Failure, OpenSite};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use terrane_core::{Diagnostic, Place, Progress};
+use terrane_geo::{Crs, GeotiffBand, GeotiffOptions, GeotiffWriter, PostGrid, reproject_geotiff};
+use terrane_surface::derived::{DerivedMap, DerivedOptions, HeightWindow};
+
+/// What is exported.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExportRequest {
+    /// `height`, `source`, a derived map's name, or a raster layer's prim.
+    pub layer: String,
+    /// The GeoTIFF to write.
+    pub output: PathBuf,
+    /// CRS to write in; the site's map frame when left out.
+    pub crs: Option<String>,
+    /// Distance between posts, metres; the DEM's own when left out.
+    pub posting_m: Option<f64>,
+    /// Prim of the DEM whose footprint is exported; the finest when left out.
+    pub dem: Option<String>,
+    /// Lay the file out as a Cloud Optimized GeoTIFF.
+    pub cloud_optimized: bool,
+    /// What some derived maps need to know.
+    pub options: DerivedOptions,
+}
+
+/// What was written.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ExportReport {
+    /// The file.
+    pub file: PathBuf,
+    /// The layer.
+    pub layer: String,
+    /// Its unit.
+    pub unit: String,
+    /// What it is and by which rule.
+    pub description: String,
+    /// CRS of the file.
+    pub crs: String,
+    /// Posts of the map-frame grid that it was computed on.
+    pub grid: PostGrid,
+}
+
+/// Rows computed at once, and columns: windows that fit in memory with any
+/// margin.
+const ROWS: usize = 256;
+const COLUMNS: usize = 1024;
+
+/// What a layer's values are made by.
+enum Layer {
+    Height,
+    Source,
+    Derived(DerivedMap),
+}
+
+impl Layer {
+    fn unit(&self) -> &'static str {
+        match self {
+            Self::Height => "metre",
+            Self::Source => "1",
+            Self::Derived(map) => map.unit(),
+        }
+    }
+
+    fn description(&self) -> &'static str {
+        match self {
+            Self::Height => "height above the vertical datum",
+            Self::Source => {
+                "which DEM gives the height, 1 is the finest; 128 more where it was filled in and not measured; 0 for no ground"
+            }
+            Self::Derived(map) => map.description(),
+        }
+    }
+
+    fn bands(&self) -> Vec<GeotiffBand> {
+        let names = match self {
+            Self::Height => &["height"],
+            Self::Source => &["source"],
+            Self::Derived(map) => map.band_names(),
+        };
+        let band = |name: &&str| GeotiffBand {
+            name: (*name).to_owned(),
+            description: self.description().to_owned(),
+            unit: self.unit().to_owned(),
+        };
+        names.iter().map(band).collect()
+    }
+}
+
+/// Names of the layers that every site has.
+pub fn layer_names() -> Vec<&'static str> {
+    ["height", "source"].into_iter().chain(DerivedMap::all().map(DerivedMap::name)).collect()
+}
+
+/// Computes a layer band by band and writes it; the file appears under its
+/// name only when it is whole.
+pub fn export(site: &OpenSite, request: &ExportRequest, progress: &dyn Progress) -> Result<ExportReport, Failure> {
+    let ground = site.ground(progress)?;
+    let layer = match request.layer.as_str() {
+        "height" => Layer::Height,
+        "source" => Layer::Source,
+        name => match name.parse() {
+            Ok(map) => Layer::Derived(map),
+            Err(_) => return export_raster(site, &ground, request, progress),
+        },
+    };
+    let crs = request.crs.as_deref().map(Crs::parse).transpose()?;
+    let grid = grid(&ground, request)?;
+    let options = match layer {
+        Layer::Source => GeotiffOptions::bytes(layer.bands(), Some(0)),
+        _ => GeotiffOptions::floats(layer.bands()),
+    };
+    let options = GeotiffOptions { metadata: metadata(&ground), cloud_optimized: request.cloud_optimized, ..options };
+    let fill = |first_row: usize, rows: usize| band_rows(&ground, &layer, &grid, request, first_row, rows);
+    write(&ground, request, crs.as_ref(), &grid, options, matches!(layer, Layer::Source), fill, progress)?;
+    Ok(ExportReport {
+        file: request.output.clone(),
+        layer: request.layer.clone(),
+        unit: layer.unit().to_owned(),
+        description: layer.description().to_owned(),
+        crs: crs.map_or_else(|| ground.crs.name.clone(), |crs| crs.name),
+        grid,
+    })
+}
+
+fn metadata(ground: &Ground) -> Vec<(String, String)> {
+    vec![("TERRANE_GROUND".to_owned(), ground.key.to_string())]
+}
+
+/// The grid over a DEM's footprint: its own posts, or others from the same
+/// corner.
+fn grid(ground: &Ground, request: &ExportRequest) -> Result<PostGrid, Failure> {
+    let source: &DemSource = match &request.dem {
+        None => &ground.dems[0],
+        Some(prim) => ground.dems.iter().find(|source| source.prim == *prim).ok_or_else(|| {
+            let known: Vec<&str> = ground.dems.iter().map(|source| source.prim.as_str()).collect();
+            Diagnostic::error("dem-unknown", "DEM not found")
+                .with_detail(format!("`{prim}` is no DEM of the site; there are {}", known.join(", ")))
+        })?,
+    };
+    let own = source.grid;
+    let Some(posting_m) = request.posting_m else { return Ok(own) };
+    let count = |posts: usize| ((posts - 1) as f64 * own.posting_m / posting_m + 1e-6).floor() as usize + 1;
+    let grid = PostGrid { posting_m, columns: count(own.columns), rows: count(own.rows), ..own };
+    if grid.columns < 2 || grid.rows < 2 || grid.columns.max(grid.rows) > 1 << 24 {
+        return Err(Diagnostic::error("export-grid", "export's grid can't be used")
+            .with_detail(format!("{posting_m} m between posts makes {} x {} posts", grid.columns, grid.rows))
+            .into());
+    }
+    Ok(grid)
+}
+
+/// All bands of some rows, one after another.
+fn band_rows(
+    ground: &Ground,
+    layer: &Layer,
+    grid: &PostGrid,
+    request: &ExportRequest,
+    first_row: usize,
+    rows: usize,
+) -> Result<Vec<f32>, Failure> {
+    let bands = layer.bands().len();
+    let mut out = vec![f32::NAN; bands * rows * grid.columns];
+    for first in (0..grid.columns).step_by(COLUMNS) {
+        let columns = COLUMNS.min(grid.columns - first);
+        let values = window(ground, layer, grid, request, (first, columns), (first_row, rows))?;
+        for (line, values) in values.chunks_exact(columns).enumerate() {
+            out[line * grid.columns + first..][..columns].copy_from_slice(values);
+        }
+    }
+    ground.check_read()?;
+    Ok(out)
+}
+
+fn window(
+    ground: &Ground,
+    layer: &Layer,
+    grid: &PostGrid,
+    request: &ExportRequest,
+    (first_column, columns): (usize, usize),
+    (first_row, rows): (usize, usize),
+) -> Result<Vec<f32>, Failure> {
+    let corner = ground.frame.site_from_map(grid.easting_m, grid.northing_m, 0.0);
+    let margin = if let Layer::Derived(map) = layer { map.margin_posts(&request.options) } else { 0 };
+    let places = |start_m: f64, first: usize, count: usize| -> Vec<f64> {
+        let place = |k: usize| start_m + ((first + k) as f64 - margin as f64) * grid.posting_m;
+        (0..count + 2 * margin).map(place).collect()
+    };
+    let (xs_m, zs_m) = (places(corner.x, first_column, columns), places(corner.z, first_row, rows));
+    // Heights above the datum: slopes are against the local horizontal.
+    let surface = &ground.surface;
+    Ok(match layer {
+        Layer::Height => surface.datum_heights_m(&xs_m, &zs_m).into_iter().map(|height| height as f32).collect(),
+        Layer::Source => {
+            let source = |x_m: f64, z_m: f64| match surface.datum_height_m(x_m, z_m) {
+                Some((_, dem)) => (dem + 1) as f32 + if surface.is_filled(x_m, z_m, dem) { 128.0 } else { 0.0 },
+                None => 0.0,
+            };
+            zs_m.iter().flat_map(|z_m| xs_m.iter().map(move |x_m| (*x_m, *z_m))).map(|(x, z)| source(x, z)).collect()
+        }
+        Layer::Derived(map) => {
+            let heights_m = surface.datum_heights_m(&xs_m, &zs_m);
+            let window = HeightWindow { columns, rows, margin, posting_m: grid.posting_m, heights_m };
+            map.evaluate(&window, &request.options).map_err(|error| {
+                Diagnostic::error("derived-map", "map can't be derived").with_detail(error.to_string())
+            })?
+        }
+    })
+}
+
+/// Writes rows as they are computed; with another CRS, into a file aside that
+/// is then warped.
+#[allow(clippy::too_many_arguments)]
+fn write(
+    ground: &Ground,
+    request: &ExportRequest,
+    crs: Option<&Crs>,
+    grid: &PostGrid,
+    options: GeotiffOptions,
+    is_classes: bool,
+    rows_of: impl Fn(usize, usize) -> Result<Vec<f32>, Failure>,
+    progress: &dyn Progress,
+) -> Result<(), Failure> {
+    let output = &request.output;
+    let folder = output.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder).map_err(|error| Failure::unwritten(folder, &error))?;
+    let aside = crs
+        .map(|_| tempfile::Builder::new().prefix(".partial-").tempdir_in(folder))
+        .transpose()
+        .map_err(|error| Failure::unwritten(folder, &error))?;
+    let first = aside.as_ref().map_or(output.clone(), |aside| aside.path().join("site.tif"));
+    let bands = options.bands.len();
+    let mut writer = GeotiffWriter::create(&first, &ground.crs, grid, options)?;
+    progress.begin("exporting rows", grid.rows as u64);
+    for row in (0..grid.rows).step_by(ROWS) {
+        progress.check()?;
+        let rows = ROWS.min(grid.rows - row);
+        let values = rows_of(row, rows)?;
+        for (band, values) in values.chunks_exact(rows * grid.columns).take(bands).enumerate() {
+            writer.write_rows(band, row, values)?;
+        }
+        progress.advance(rows as u64);
+    }
+    writer.finish(progress)?;
+    if let Some(crs) = crs {
+        reproject_geotiff(&first, output, crs, request.posting_m, is_classes, progress)?;
+    }
+    Ok(())
+}
+
+/// A raster layer of the stage, on the site's grid.
+fn export_raster(
+    site: &OpenSite,
+    ground: &Ground,
+    request: &ExportRequest,
+    progress: &dyn Progress,
+) -> Result<ExportReport, Failure> {
+    let _ = (ground, progress);
+    let place = Place::file(site.stage.display().to_string());
+    Err(Diagnostic::error("layer-unknown", "layer not found")
+        .with_place(place)
+        .with_detail(format!("`{}` is none of {}", request.layer, layer_names().join(", ")))
+        .into())
+}
