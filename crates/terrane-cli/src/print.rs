@@ -3,7 +3,7 @@
 use serde::Serialize;
 use std::io::Write;
 use terrane_core::{Diagnostic, ParamValue};
-use terrane_geo::PostGrid;
+use terrane_geo::{Footprint, PostGrid};
 use terrane_site::archive::ArchiveReport;
 use terrane_site::bake::BakeReport;
 use terrane_site::bench::BenchReport;
@@ -274,6 +274,17 @@ pub fn inspect(report: &InspectReport) {
                 ground.blend_postings
             );
         }
+    }
+    for layer in &report.layers_over_ground {
+        say!("layer {}  {}", layer.prim, layer.file.display());
+        let kind = format!("{:?}", layer.kind).to_lowercase();
+        say!("    {kind}, {} bands, {} classes, CRS {}", layer.bands, layer.classes, layer.crs);
+        let Footprint { covered_share, inside_share, .. } = layer.footprint;
+        say!(
+            "    covers {:.1} % of the finest DEM; {:.1} % of it lies on that",
+            100.0 * covered_share,
+            100.0 * inside_share
+        );
     }
     for look in &report.looks {
         let bound = if look.is_bound { "" } else { " (not the terrain's)" };

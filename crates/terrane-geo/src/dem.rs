@@ -8,7 +8,7 @@ use crate::place::Placement;
 use crate::sample::{Sample, sample};
 use crate::source::{CropPosts, FilePosts};
 use crate::values::{HeightRule, RULE_VERSION};
-use crate::warp::WarpedPosts;
+use crate::warp::{Kernel, WarpedPosts};
 use crate::{Crs, GeoError, PostGrid, RasterInfo, RasterName, fill::FilledPosts};
 use std::path::Path;
 use std::sync::Arc;
@@ -71,6 +71,18 @@ impl DemFile {
         options: &OpenOptions<'_>,
         progress: &dyn Progress,
     ) -> Result<Self, GeoError> {
+        Self::open_as(name, settings, options, true, progress)
+    }
+
+    /// Opens heights, or values of any other kind: those are never radii, and
+    /// none is too large.
+    pub(crate) fn open_as(
+        name: &RasterName,
+        settings: &RasterSettings,
+        options: &OpenOptions<'_>,
+        is_heights: bool,
+        progress: &dyn Progress,
+    ) -> Result<Self, GeoError> {
         let path = name.as_path();
         let Opened { dataset, target, vrt, files } = open_named(name, options.allowed)?;
         let mut info = describe(path, &dataset, settings)?;
@@ -85,6 +97,7 @@ impl DemFile {
         }
         let body_radius_m = crs.body.semi_major_m;
         let (rule, mut notes) = HeightRule::new(path, &dataset, &info, settings, body_radius_m)?;
+        let rule = if is_heights { rule } else { HeightRule { most_m: f64::INFINITY, ..rule } };
         let mut source = FilePosts::new(name.to_string(), target.clone(), vrt, dataset, rule);
 
         let mut memory = KeyMemory::load(options.key_memory);
@@ -111,11 +124,11 @@ impl DemFile {
         }
         memory.save(options.key_memory);
 
-        if found.is_radius(body_radius_m) {
+        if is_heights && found.is_radius(body_radius_m) {
             source.rule.radius_m = body_radius_m;
             notes.push(radius_note(path, body_radius_m, &info));
         }
-        let sample_range_m = found.range_m(body_radius_m);
+        let sample_range_m = found.range_m(if is_heights { body_radius_m } else { f64::INFINITY });
         if sample_range_m.is_none() {
             notes.push(no_data(path, &info, &found)?);
         }
@@ -198,12 +211,41 @@ impl DemFile {
         let source = Arc::clone(&self.source);
         let posts: Arc<dyn PostSource> = match self.crop(crs, &grid) {
             Some(crop) => Arc::new(CropPosts { source, crop }),
-            None => Arc::new(WarpedPosts { source, placement: self.placement.clone(), crs: crs.clone(), grid }),
+            None => Arc::new(self.warped(source, crs, grid, Kernel::Heights)),
         };
         Ok(match self.fill_within_m {
             Some(within_m) => Arc::new(FilledPosts::new(posts, grid.posting_m, within_m)),
             None => posts,
         })
+    }
+
+    /// A band's values on a grid of `crs`: as they are on the file's own grid,
+    /// resampled by the kernel otherwise.
+    pub(crate) fn band_on(
+        &self,
+        band: usize,
+        crs: &Crs,
+        grid: PostGrid,
+        kernel: Kernel,
+    ) -> Result<Arc<dyn PostSource>, GeoError> {
+        self.crs.same_body(crs)?;
+        let source = Arc::new(self.source.with_band(band));
+        Ok(match self.crop(crs, &grid) {
+            Some(crop) => Arc::new(CropPosts { source, crop }),
+            None => Arc::new(self.warped(source, crs, grid, kernel)),
+        })
+    }
+
+    fn warped(&self, source: Arc<FilePosts>, crs: &Crs, grid: PostGrid, kernel: Kernel) -> WarpedPosts {
+        WarpedPosts { source, placement: self.placement.clone(), crs: crs.clone(), grid, kernel }
+    }
+
+    pub(crate) fn source(&self) -> &FilePosts {
+        &self.source
+    }
+
+    pub(crate) fn placement(&self) -> &Placement {
+        &self.placement
     }
 
     /// True when a CRS gives every post of the native grid the coordinates that

@@ -91,6 +91,16 @@ pub enum GeoError {
         /// Why.
         message: String,
     },
+    /// A layer that lies elsewhere than the site.
+    #[error("{}: the layer does not overlap the site\nlayer: {layer}\nsite: {site}", path.display())]
+    NoOverlap {
+        /// The file.
+        path: PathBuf,
+        /// Where the layer lies.
+        layer: String,
+        /// Where the site lies.
+        site: String,
+    },
     /// Stopped by the user.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
@@ -143,6 +153,12 @@ impl GeoError {
             Self::BadCrs { .. } => ("crs-unknown", "CRS not understood", None, ""),
             Self::Transform { .. } => ("crs-transform", "coordinates can't be converted", None, ""),
             Self::Write { path, .. } => ("write-failed", "file can't be written", Some(path), ""),
+            Self::NoOverlap { path, .. } => (
+                "layer-no-overlap",
+                "layer lies elsewhere than the site",
+                Some(path),
+                "check that it is the right file, and its CRS with `terrane inspect`",
+            ),
             Self::Cancelled(_) => ("cancelled", "cancelled", None, ""),
         };
         let text = self.to_string();

@@ -25,6 +25,8 @@ pub(crate) struct FilePosts {
     /// The file's own block.
     block: (usize, usize),
     pub rule: HeightRule,
+    /// The band that is read, from 1.
+    pub band: usize,
     idle: Mutex<Vec<Dataset>>,
 }
 
@@ -41,7 +43,22 @@ impl FilePosts {
     pub fn new(name: String, target: PathBuf, vrt: bool, dataset: Dataset, rule: HeightRule) -> Self {
         let (columns, rows) = dataset.raster_size();
         let block = dataset.rasterband(1).map_or((columns, 1), |band| band.block_size());
-        Self { name, target, vrt, columns, rows, block, rule, idle: Mutex::new(vec![dataset]) }
+        Self { name, target, vrt, columns, rows, block, rule, band: 1, idle: Mutex::new(vec![dataset]) }
+    }
+
+    /// The same file's other band.
+    pub fn with_band(&self, band: usize) -> Self {
+        Self {
+            name: self.name.clone(),
+            target: self.target.clone(),
+            vrt: self.vrt,
+            columns: self.columns,
+            rows: self.rows,
+            block: self.block,
+            rule: self.rule.clone(),
+            band,
+            idle: Mutex::default(),
+        }
     }
 
     /// True when a block is whole rows.
@@ -79,7 +96,7 @@ impl FilePosts {
         }
         let at_once = (CHUNK_POSTS / window.columns).max(1);
         self.with_dataset(|dataset| {
-            let band = dataset.rasterband(1)?;
+            let band = dataset.rasterband(self.band)?;
             let mask_band = if self.rule.masked { Some(band.open_mask_band()?) } else { None };
             let mut buffer = Vec::new();
             let mut mask = Vec::new();
@@ -107,7 +124,9 @@ impl FilePosts {
     /// Reads single-precision values in place, without a 64-bit copy.
     fn read_f32(&self, window: PostWindow, heights_m: &mut [f32]) -> Result<(), PostReadError> {
         let (corner, size) = ((window.column as isize, window.row as isize), (window.columns, window.rows));
-        self.with_dataset(|dataset| dataset.rasterband(1)?.read_into_slice(corner, size, size, heights_m, None))?;
+        self.with_dataset(|dataset| {
+            dataset.rasterband(self.band)?.read_into_slice(corner, size, size, heights_m, None)
+        })?;
         heights_m.iter_mut().for_each(|height| *height = self.rule.height(f64::from(*height)));
         Ok(())
     }

@@ -26,7 +26,7 @@ pub(crate) struct HeightRule {
     pub masked: bool,
     /// True when every stored value is exact as a 32-bit float.
     pub fits_f32: bool,
-    float32: bool,
+    pub float32: bool,
 }
 
 impl HeightRule {

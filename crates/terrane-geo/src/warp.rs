@@ -13,7 +13,7 @@ use crate::place::Placement;
 use crate::source::FilePosts;
 use crate::{Crs, GeoError, PostGrid};
 use std::sync::Arc;
-use terrane_core::{PostReadError, PostSource, PostWindow, catmull_rom, snap_to_post};
+use terrane_core::{PostReadError, PostSource, PostWindow, bilinear, catmull_rom, snap_to_post};
 
 /// Target posts along a cell.
 const CELL: usize = 16;
@@ -33,6 +33,19 @@ pub(crate) struct WarpedPosts {
     pub placement: Placement,
     pub crs: Crs,
     pub grid: PostGrid,
+    pub kernel: Kernel,
+}
+
+/// How a value between source posts is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kernel {
+    /// Heights: Catmull-Rom, bilinear beside a hole, means when thinned.
+    Heights,
+    /// Colours and other quantities: bilinear up to the pixels' outer edges,
+    /// means when thinned.
+    Quantities,
+    /// Classes: the pixel that covers the place, always.
+    Classes,
 }
 
 /// Where a target post lies among source posts, and its footprint there.
@@ -138,12 +151,21 @@ impl WarpedPosts {
         }
         let (column, row) = (snap_to_post(self.placement.wrap(column)), snap_to_post(row));
         let (west, north, east, south) = self.placement.bounds();
-        let half = if wide.max(high) > THINNED {
+        let half = if wide.max(high) > THINNED && self.kernel != Kernel::Classes {
             let most = self.placement.period().unwrap_or(f64::MAX);
             ((0.5 * wide.max(1.0).min(most)) as f32, (0.5 * high.max(1.0)) as f32)
         } else {
             (0.0, 0.0)
         };
+        // A pixel reaches half a post beyond its middle.
+        let (mut column, mut row) = (column, row);
+        if self.kernel != Kernel::Heights && half.0 == 0.0 {
+            let onto = |place: f64, low: f64, high: f64| {
+                let near = place >= low - 0.5 && place <= high + 0.5;
+                if near { place.clamp(low, high) } else { place }
+            };
+            (column, row) = (onto(column, west, east), onto(row, north, south));
+        }
         let (hc, hr) = (f64::from(half.0), f64::from(half.1));
         let inside = column + hc >= west && column - hc <= east && row + hr >= north && row - hr <= south;
         let (c, r) = (column.floor(), row.floor());
@@ -192,7 +214,12 @@ impl WarpedPosts {
                 place.add_rows(&mut mean, rows.0..rows.1, |column, row| at(column + turned, row));
                 mean.height()
             } else {
-                catmull_rom(|c, r| at(place.column + c + turned, place.row + r), place.u, place.v)
+                let near = |c: i64, r: i64| at(place.column + c + turned, place.row + r);
+                match self.kernel {
+                    Kernel::Heights => catmull_rom(near, place.u, place.v),
+                    Kernel::Quantities => bilinear(near, place.u, place.v),
+                    Kernel::Classes => near(i64::from(place.u >= 0.5), i64::from(place.v >= 0.5)),
+                }
             };
             heights_m[i] = height.map_or(f32::NAN, |height| height as f32);
         });

@@ -35,15 +35,26 @@ impl OpenSite {
             return Err(error.into());
         };
         let (file, settings) = self.raster(asset, attribute)?;
+        let name = RasterName::from(file.as_path());
+        self.with_raster_options(&file, |options| DemFile::open(&name, &settings, options, progress))
+            .map_err(|error| self.at_attribute(error.diagnostic(), attribute).into())
+    }
+
+    /// Opens rasters with the site's memory of keys, and its rule for the files
+    /// that a VRT may name: those that the twin may read, or that lie beside
+    /// it.
+    pub(crate) fn with_raster_options<T>(
+        &self,
+        file: &std::path::Path,
+        open: impl FnOnce(&OpenOptions<'_>) -> Result<T, terrane_geo::GeoError>,
+    ) -> Result<T, terrane_geo::GeoError> {
         let memory = self.cache_folder().join("sources.json");
-        let folder = file.parent().map(std::path::Path::to_owned).unwrap_or_default();
+        let folder = file.parent().unwrap_or(std::path::Path::new(""));
         let allowed = |named: &std::path::Path| match &self.roots.twin {
-            Some(twin) => twin.may_read(named) || twin.may_read(&file) && named.starts_with(&folder),
+            Some(twin) => twin.may_read(named) || (twin.may_read(file) && named.starts_with(folder)),
             None => true,
         };
-        let options = OpenOptions { key_memory: Some(&memory), allowed: Some(&allowed) };
-        DemFile::open(&RasterName::from(file.as_path()), &settings, &options, progress)
-            .map_err(|error| self.at_attribute(error.diagnostic(), attribute).into())
+        open(&OpenOptions { key_memory: Some(&memory), allowed: Some(&allowed) })
     }
 }
 

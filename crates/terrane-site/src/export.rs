@@ -6,7 +6,7 @@ use crate::ground::Ground;
 use crate::{Failure, OpenSite};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use terrane_core::{Diagnostic, Place, Progress};
+use terrane_core::{Diagnostic, Place, PostWindow, Progress};
 use terrane_geo::{Crs, GeotiffBand, GeotiffOptions, GeotiffWriter, PostGrid, reproject_geotiff};
 use terrane_surface::derived::{DerivedMap, DerivedOptions, HeightWindow};
 
@@ -260,10 +260,45 @@ fn export_raster(
     request: &ExportRequest,
     progress: &dyn Progress,
 ) -> Result<ExportReport, Failure> {
-    let _ = (ground, progress);
-    let place = Place::file(site.stage.display().to_string());
-    Err(Diagnostic::error("layer-unknown", "layer not found")
-        .with_place(place)
-        .with_detail(format!("`{}` is none of {}", request.layer, layer_names().join(", ")))
-        .into())
+    let layers = site.raster_layers(ground, progress)?;
+    let Some(source) = layers.iter().find(|layer| layer.prim == request.layer) else {
+        let prims = layers.iter().map(|layer| layer.prim.as_str());
+        let known: Vec<&str> = layer_names().into_iter().chain(prims).collect();
+        return Err(Diagnostic::error("layer-unknown", "layer not found")
+            .with_place(Place::file(site.stage.display().to_string()))
+            .with_detail(format!("`{}` is none of {}", request.layer, known.join(", ")))
+            .into());
+    };
+    let crs = request.crs.as_deref().map(Crs::parse).transpose()?;
+    let grid = grid(ground, request)?;
+    let layer = &source.layer;
+    let bands = (1..=layer.bands).map(|band| layer.band(band, &ground.crs, grid)).collect::<Result<Vec<_>, _>>()?;
+    let band = |index: usize| GeotiffBand {
+        name: format!("{}_{}", source.prim.rsplit('/').next().unwrap_or("band"), index + 1),
+        description: format!("from {}", layer.file.name),
+        unit: layer.file.info.unit.clone(),
+    };
+    let options = GeotiffOptions {
+        metadata: metadata(ground),
+        cloud_optimized: request.cloud_optimized,
+        ..GeotiffOptions::floats((0..bands.len()).map(band).collect())
+    };
+    let is_classes = layer.kind == terrane_geo::LayerKind::Classes;
+    let fill = |row: usize, rows: usize| {
+        let window = PostWindow { column: 0, row, columns: grid.columns, rows };
+        let mut values = vec![f32::NAN; window.len() * bands.len()];
+        for (band, values) in bands.iter().zip(values.chunks_exact_mut(window.len())) {
+            band.read(window, values).map_err(|error| Failure::unread(&error))?;
+        }
+        Ok(values)
+    };
+    write(ground, request, crs.as_ref(), &grid, options, is_classes, fill, progress)?;
+    Ok(ExportReport {
+        file: request.output.clone(),
+        layer: request.layer.clone(),
+        unit: layer.file.info.unit.clone(),
+        description: format!("{:?} layer from {}", layer.kind, layer.file.name).to_lowercase(),
+        crs: crs.map_or_else(|| ground.crs.name.clone(), |crs| crs.name),
+        grid,
+    })
 }

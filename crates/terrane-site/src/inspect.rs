@@ -2,6 +2,7 @@
 
 use crate::dems::{DemHeights, DemSource};
 use crate::ground::Ground;
+use crate::raster_layers::{RasterLayerReport, RasterLayerSource};
 use crate::{Failure, OpenSite};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -23,6 +24,8 @@ pub struct InspectReport {
     pub prim_count: usize,
     /// The ground, when it could be read.
     pub ground: Option<GroundReport>,
+    /// Raster layers over the ground.
+    pub layers_over_ground: Vec<RasterLayerReport>,
     /// Looks with a shader source.
     pub looks: Vec<LookReport>,
     /// Cameras.
@@ -254,9 +257,13 @@ pub fn inspect(site: &OpenSite, progress: &dyn Progress) -> InspectReport {
         }
     });
     let (cameras, lights) = (cameras.collect(), lights.collect());
-    let mut report = None;
+    let (mut report, mut layers_over_ground) = (None, Vec::new());
     if let (Some(ground), Some(terrain)) = (&ground, terrain) {
         diagnostics.extend(ground.diagnostics.iter().cloned());
+        match site.raster_layers(ground, progress) {
+            Ok(layers) => layers_over_ground = layers.iter().map(RasterLayerSource::report).collect(),
+            Err(failure) => diagnostics.extend(failure.diagnostics),
+        }
         match ground_report(ground, &terrain.prim, progress).and_then(|report| ground.check_read().map(|()| report)) {
             Ok(found) => report = Some(found),
             Err(failure) => diagnostics.extend(failure.diagnostics),
@@ -270,6 +277,7 @@ pub fn inspect(site: &OpenSite, progress: &dyn Progress) -> InspectReport {
         meters_per_unit: spec.meters_per_unit,
         prim_count: spec.prim_count,
         ground: report,
+        layers_over_ground,
         looks,
         cameras,
         lights,

@@ -19,6 +19,7 @@ pub mod light;
 mod open;
 pub mod query;
 pub mod raster;
+pub mod raster_layers;
 pub mod render;
 mod synthetic;
 pub mod twin;
