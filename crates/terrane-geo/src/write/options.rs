@@ -17,7 +17,7 @@ pub enum Compression {
     /// Deflate, which every reader knows.
     #[default]
     Deflate,
-    /// Zstandard: quicker, and known to libtiff 4.0.10 and later when built with it.
+    /// Zstandard, known to libtiff 4.0.10 and later when built with it.
     Zstd,
 }
 
