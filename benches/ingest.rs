@@ -61,6 +61,8 @@ fn write(path: &Path, side: usize, compression: Compression) {
 
 /// Wall time, seconds, and peak resident memory, MiB.
 fn run(command: &mut Command) -> (f64, u64) {
+    // What was written before is not to be written out meanwhile.
+    Command::new("sync").status().unwrap();
     let start = Instant::now();
     let mut child = command.stdout(Stdio::null()).spawn().unwrap();
     let status = format!("/proc/{}/status", child.id());

@@ -44,6 +44,9 @@ pub struct DemFile {
     /// Lowest and highest height of a sample, metres; `None` when the sample
     /// holds none.
     pub sample_range_m: Option<(f64, f64)>,
+    /// Mean column and row of the file's posts that hold data, by the same
+    /// sample; `None` when none does.
+    pub sample_middle: Option<(f64, f64)>,
     /// Step between neighbouring heights of integer pixels, metres.
     pub height_quantum_m: Option<f64>,
     fill_within_m: Option<f64>,
@@ -142,6 +145,7 @@ impl DemFile {
             key,
             notes,
             sample_range_m,
+            sample_middle: found.middle(),
             fill_within_m: settings.fill_within_m.filter(|within_m| *within_m > 0.0),
             source: Arc::new(source),
             placement,

@@ -50,7 +50,7 @@ pub(crate) struct KeyMemory {
     changed: bool,
 }
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Files from this size on are remembered.
 const REMEMBERED_BYTES: u64 = 16 << 20;
 
@@ -87,28 +87,27 @@ impl KeyMemory {
         }
         let mut file = std::fs::File::open(path).map_err(unreadable)?;
         let mut hasher = blake3::Hasher::new();
-        let mut buffer = vec![0_u8; BUFFER.min(stamp.length as usize + 1)];
+        let mut buffers = [(); 2].map(|()| vec![0_u8; BUFFER.min(stamp.length as usize + 1)]);
         progress.begin("reading the file for its key", stamp.length >> 20);
         let mut done = 0_u64;
-        loop {
+        let mut filled = fill(&mut file, &mut buffers[0]).map_err(unreadable)?;
+        while filled > 0 {
             progress.check()?;
-            let mut filled = 0;
-            while filled < buffer.len() {
-                match file.read(&mut buffer[filled..]).map_err(unreadable)? {
-                    0 => break,
-                    count => filled += count,
-                }
-            }
-            if filled == 0 {
-                break;
-            }
-            if filled > 1 << 18 {
-                hasher.update_rayon(&buffer[..filled]);
-            } else {
-                hasher.update(&buffer[..filled]);
-            }
+            let [current, next] = &mut buffers;
+            let current = &current[..filled];
+            let hash = || {
+                if current.len() > 1 << 18 {
+                    hasher.update_rayon(current)
+                } else {
+                    hasher.update(current)
+                };
+            };
+            // The next part is read while this one is hashed.
+            let ((), read) = rayon::join(hash, || fill(&mut file, next));
             progress.advance(((done + filled as u64) >> 20) - (done >> 20));
             done += filled as u64;
+            filled = read.map_err(unreadable)?;
+            buffers.swap(0, 1);
         }
         let key = ContentKey::from_raw(*hasher.finalize().as_bytes());
         // A small file is read again sooner than a note about it is kept.
@@ -128,4 +127,18 @@ impl KeyMemory {
             self.samples.insert(key.to_string(), sample);
         }
     }
+}
+
+/// Reads until the buffer is full or the file ends; how much that was.
+fn fill(file: &mut std::fs::File, buffer: &mut [u8]) -> std::io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
 }

@@ -127,7 +127,7 @@ impl FilePosts {
         self.with_dataset(|dataset| {
             dataset.rasterband(self.band)?.read_into_slice(corner, size, size, heights_m, None)
         })?;
-        heights_m.iter_mut().for_each(|height| *height = self.rule.height(f64::from(*height)));
+        self.rule.heights(heights_m);
         Ok(())
     }
 }

@@ -58,6 +58,27 @@ impl OpenSite {
     }
 }
 
+/// How far from its origin a site reaches at most, metres: ground near the
+/// body's limb and beyond has no place over the tangent plane.
+fn reach_m(crs: &Crs) -> f64 {
+    0.5 * crs.body.semi_major_m
+}
+
+/// True when some of a grid lies farther from the origin than a site reaches.
+pub(crate) fn reaches_too_far(grid: &PostGrid, crs: &Crs, frame: &SiteFrame) -> bool {
+    let (east_m, south_m) = (
+        grid.easting_m + (grid.columns - 1) as f64 * grid.posting_m,
+        grid.northing_m - (grid.rows - 1) as f64 * grid.posting_m,
+    );
+    let distances_m = [
+        grid.easting_m - frame.origin_easting_m,
+        east_m - frame.origin_easting_m,
+        grid.northing_m - frame.origin_northing_m,
+        south_m - frame.origin_northing_m,
+    ];
+    distances_m.into_iter().any(|distance_m| distance_m.abs() > reach_m(crs))
+}
+
 /// A DEM's grid in the site's map frame, thinned and cropped as its layer asks.
 pub(crate) fn place(
     prim: String,
@@ -81,20 +102,8 @@ pub(crate) fn place(
             Some(file.why_warped().unwrap_or_else(|| format!("its CRS, {}, is not the site's", file.crs.name)))
         }
     };
-    // Ground near the body's limb and beyond has no place over the tangent
-    // plane.
-    let reach_m = 0.5 * crs.body.semi_major_m;
-    let (east_m, south_m) = (
-        grid.easting_m + (grid.columns - 1) as f64 * grid.posting_m,
-        grid.northing_m - (grid.rows - 1) as f64 * grid.posting_m,
-    );
-    let farthest_m = [
-        grid.easting_m - frame.origin_easting_m,
-        east_m - frame.origin_easting_m,
-        grid.northing_m - frame.origin_northing_m,
-        south_m - frame.origin_northing_m,
-    ];
-    let too_far = farthest_m.into_iter().any(|distance_m| distance_m.abs() > reach_m);
+    let reach_m = reach_m(crs);
+    let too_far = reaches_too_far(&grid, crs, frame);
     let asked_m = number("layer:windowM");
     let window_m = if too_far { Some(asked_m.unwrap_or(f64::INFINITY).min(2.0 * reach_m)) } else { asked_m };
     let cropped_to_m = (too_far && window_m != asked_m).then_some(2.0 * reach_m);

@@ -4,7 +4,7 @@ use crate::dems::{self, DemSource};
 use crate::{Failure, OpenSite};
 use terrane_assets::BakeSettings;
 use terrane_core::{ContentKey, Diagnostic, KeyBuilder, Progress, SiteFrame};
-use terrane_geo::{Crs, PostGrid};
+use terrane_geo::{Crs, DemFile, PostGrid};
 use terrane_stage::spec::{TerrainLayer, TerrainSpec};
 use terrane_surface::{DemGrid, Disagreement, Surface, SurfaceSpec};
 use terrane_tiles::{BakeOptions, HeightCode};
@@ -57,14 +57,14 @@ impl OpenSite {
             opened.push((layer, file, crs, grid));
         }
         opened.sort_by(|a, b| a.3.posting_m.total_cmp(&b.3.posting_m));
-        let Some((_, _, crs, grid)) = opened.first() else {
+        let Some((_, finest, crs, grid)) = opened.first() else {
             let mut error =
                 self.error("terrain-no-dem", "terrain has no DEM", "it has no enabled layer of kind `dem`".into());
             error.place.prim = Some(terrain.prim.clone());
             return Err(error.with_help("add a child with lunco:layer = \"dem\" and lunco:layer:demSource").into());
         };
         let (crs, grid) = (crs.clone(), *grid);
-        let (frame, warnings) = self.site_frame(&crs, &grid)?;
+        let (frame, warnings) = self.site_frame(finest, &crs, &grid)?;
         diagnostics.extend(warnings);
         let origin_lon_lat_deg = crs.lon_lat(frame.origin_easting_m, frame.origin_northing_m)?;
 
@@ -153,11 +153,27 @@ impl OpenSite {
         warnings
     }
 
-    /// The frame at the anchor, or at the finest DEM's centre and height 0.
-    fn site_frame(&self, crs: &Crs, grid: &PostGrid) -> Result<(SiteFrame, Vec<Diagnostic>), Failure> {
+    /// The frame at the anchor. Without one, at height 0 in the middle of the
+    /// finest DEM; where that reaches farther than a site can, in the middle
+    /// of what it has measured.
+    fn site_frame(
+        &self,
+        finest: &DemFile,
+        crs: &Crs,
+        grid: &PostGrid,
+    ) -> Result<(SiteFrame, Vec<Diagnostic>), Failure> {
         let Some(anchor) = &self.spec.anchor else {
             let (origin_easting_m, origin_northing_m) = grid.centre_m();
-            return Ok((SiteFrame { origin_easting_m, origin_northing_m, origin_height_m: 0.0 }, vec![]));
+            let centred = SiteFrame { origin_easting_m, origin_northing_m, origin_height_m: 0.0 };
+            if !dems::reaches_too_far(grid, crs, &centred) {
+                return Ok((centred, vec![]));
+            }
+            let measured = finest.sample_middle.and_then(|(column, row)| {
+                let (lon_deg, lat_deg) = finest.post_lon_lat(column, row).ok()?;
+                crs.from_lon_lat(lon_deg, lat_deg).ok()
+            });
+            let (origin_easting_m, origin_northing_m) = measured.unwrap_or(grid.centre_m());
+            return Ok((SiteFrame { origin_easting_m, origin_northing_m, ..centred }, vec![]));
         };
         let at_anchor = |mut diagnostic: Diagnostic| {
             diagnostic.place.prim = Some(anchor.prim.clone());

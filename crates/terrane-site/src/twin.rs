@@ -186,10 +186,20 @@ impl Viewpoints {
         let dem = &ground.surface.spec().dems[0];
         let (half_x, half_z) = (0.5 * (dem.x1_m() - dem.x0_m), 0.5 * (dem.z1_m() - dem.z0_m));
         let (mid_x, mid_z) = (dem.x0_m + half_x, dem.z0_m + half_z);
-        // The nearest ground to the middle, on a spiral of posts.
-        let stand = (0..20_000).map(|k| {
-            let (radius, angle) = (0.5 * dem.posting_m * f64::from(k).sqrt(), f64::from(k) * 2.399_963);
-            (mid_x + radius * angle.cos(), mid_z + radius * angle.sin())
+        // The nearest ground to the middle, or to the middle of what is
+        // measured, on a spiral of posts.
+        let source = &ground.dems[0].file;
+        let measured = source.sample_middle.and_then(|(column, row)| {
+            let (lon_deg, lat_deg) = source.post_lon_lat(column, row).ok()?;
+            let (easting_m, northing_m) = ground.crs.from_lon_lat(lon_deg, lat_deg).ok()?;
+            let site = ground.frame.site_from_map(easting_m, northing_m, 0.0);
+            Some((site.x, site.z))
+        });
+        let stand = [Some((mid_x, mid_z)), measured].into_iter().flatten().flat_map(|(x, z)| {
+            (0..20_000).map(move |k| {
+                let (radius, angle) = (0.5 * dem.posting_m * f64::from(k).sqrt(), f64::from(k) * 2.399_963);
+                (x + radius * angle.cos(), z + radius * angle.sin())
+            })
         });
         let stand = stand.filter_map(|(x, z)| Some((x, z, ground.surface.ground_at(x, z)?.height_m))).next();
         let (x, z, y) = stand.ok_or_else(|| {

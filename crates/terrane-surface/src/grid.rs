@@ -2,6 +2,7 @@
 //! [`Surface::height_m`] gives place by place, and a hundred times faster.
 
 use crate::{DemGrid, Surface, TILE_CELLS, TileKey};
+use multiversion::multiversion;
 use terrane_core::{PostWindow, snap_to_post};
 
 /// Posts of one DEM around a grid of places.
@@ -12,13 +13,16 @@ struct Local<'a> {
     /// Fractional columns of the places' x and rows of their z.
     columns: Vec<f64>,
     rows: Vec<f64>,
-    /// The same as indices into the window, when every one is a post in it.
+    /// The same as indices into the window, when every one is a post;
+    /// [`OUTSIDE`] for posts that the DEM does not have.
     on_posts: Option<(Vec<usize>, Vec<usize>)>,
 }
 
 /// A window with more posts than this is not copied; its posts are then read
 /// one by one.
 const MAX_LOCAL_POSTS: usize = 1 << 23;
+/// Index of a post outside of the window.
+const OUTSIDE: usize = usize::MAX;
 
 impl<'a> Local<'a> {
     /// `None` when the DEM reaches no place of the grid.
@@ -41,8 +45,8 @@ impl<'a> Local<'a> {
             dem.posts.window(window, &mut local.heights_m);
             let index = |places: &[f64], first: usize, count: usize| -> Option<Vec<usize>> {
                 let one = |place: &f64| {
-                    let inside = place.fract() == 0.0 && *place >= first as f64 && *place < (first + count) as f64;
-                    inside.then(|| *place as usize - first)
+                    let is_inside = *place >= first as f64 && *place < (first + count) as f64;
+                    (place.fract() == 0.0).then(|| if is_inside { *place as usize - first } else { OUTSIDE })
                 };
                 places.iter().map(one).collect()
             };
@@ -115,14 +119,23 @@ impl Surface {
             && let Some((columns, rows)) = &local.on_posts
         {
             missing = false;
-            for (out, row) in heights_m.chunks_exact_mut(xs_m.len()).zip(rows) {
+            // Places beside the DEM come before or behind those in it.
+            let before = columns.iter().take_while(|column| **column == OUTSIDE).count();
+            let inside = columns[before..].split(|column| *column == OUTSIDE).next().unwrap_or_default();
+            let is_adjacent = inside.windows(2).all(|pair| pair[1] == pair[0] + 1);
+            missing |= inside.len() < columns.len();
+            for (out, &row) in heights_m.chunks_exact_mut(xs_m.len()).zip(rows) {
+                if row == OUTSIDE || inside.is_empty() {
+                    missing = true;
+                    continue;
+                }
+                let out = &mut out[before..before + inside.len()];
                 let posts = &local.heights_m[row * local.window.columns..][..local.window.columns];
-                let adjacent = columns.windows(2).all(|pair| pair[1] == pair[0] + 1);
-                if adjacent {
-                    let posts = &posts[columns[0]..columns[0] + columns.len()];
+                if is_adjacent {
+                    let posts = &posts[inside[0]..inside[0] + inside.len()];
                     out.iter_mut().zip(posts).for_each(|(out, post)| *out = f64::from(*post) + local.dem.shift_m);
                 } else {
-                    let gather = out.iter_mut().zip(columns);
+                    let gather = out.iter_mut().zip(inside);
                     gather.for_each(|(out, column)| *out = f64::from(posts[*column]) + local.dem.shift_m);
                 }
                 missing |= out.iter().any(|height| height.is_nan());
@@ -148,11 +161,7 @@ impl Surface {
         let origin_m = self.spec().origin_height_m;
         match self.spec().curvature_radius_m {
             None => heights_m.iter_mut().for_each(|height| *height = *height - origin_m - 0.0),
-            Some(radius_m) => {
-                for (height, x_m) in heights_m.iter_mut().zip(xs_m) {
-                    *height = *height - origin_m - curvature_drop_m(radius_m, *x_m, z_m);
-                }
-            }
+            Some(radius_m) => lower_by_curvature(heights_m, xs_m, z_m, origin_m, radius_m),
         }
     }
 
@@ -214,9 +223,18 @@ impl Surface {
     }
 }
 
+/// Wide registers where the processor has them: the same bits.
+#[multiversion(targets("x86_64+avx+avx2"))]
+fn lower_by_curvature(heights_m: &mut [f64], xs_m: &[f64], z_m: f64, origin_m: f64, radius_m: f64) {
+    for (height, x_m) in heights_m.iter_mut().zip(xs_m) {
+        *height = *height - origin_m - curvature_drop_m(radius_m, *x_m, z_m);
+    }
+}
+
 /// How far a sphere lies below its tangent plane at the origin, metres:
 /// R - sqrt(R^2 - d^2) at distance d, without cancellation; past the limb it
 /// stays finite.
+#[inline(always)]
 pub(crate) fn curvature_drop_m(radius_m: f64, x_m: f64, z_m: f64) -> f64 {
     let d2 = x_m * x_m + z_m * z_m;
     d2 / (radius_m + (radius_m * radius_m - d2).max(0.0).sqrt())

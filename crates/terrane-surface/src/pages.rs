@@ -192,7 +192,7 @@ impl Pages {
         let (column, row) = (place.0 * self.page.0, place.1 * self.page.1);
         let (columns, rows) = (self.page.0.min(self.size.0 - column), self.page.1.min(self.size.1 - row));
         let window = PostWindow { column, row, columns, rows };
-        let mut heights_m = vec![f32::NAN; window.len()];
+        let mut heights_m = vec![0.0; window.len()];
         let result = self.source.read(window, &mut heights_m);
         if result.is_err() {
             heights_m.fill(f32::NAN);

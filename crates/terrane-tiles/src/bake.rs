@@ -3,8 +3,9 @@
 
 use crate::cache::TileCache;
 use crate::code::HOLE;
-use crate::errors::{Finest, TileErrors, ancestors, finest_rows, make_monotone, round_up};
-use crate::format::{Entry, Header, MAGIC, MapEntry, Meta, RULE_VERSION, index_order};
+use crate::error_table::ErrorTable;
+use crate::errors::{TileErrors, round_up};
+use crate::format::{Block, Entry, Header, MAGIC, MapEntry, Meta, RULE_VERSION, index_order};
 use crate::maps::SiteMap;
 use crate::tile::{APRON, SIDE, STORED, stored};
 use crate::verify::round_down;
@@ -13,7 +14,6 @@ use crate::{Archive, ArchiveError, HeightCode, Tile, codec};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use terrane_core::{ContentKey, KeyBuilder, Progress};
 use terrane_surface::{Lattice, Surface, TILE_CELLS, TILE_POSTS, TileKey};
 
@@ -54,15 +54,15 @@ pub struct BakeOptions {
 
 /// Tiles that are worked on before anything is written, at least a row.
 const TILES_A_STEP: usize = 1024;
-/// Strips of a site map a step.
-const STRIPS_A_STEP: usize = 8;
 
-#[derive(Debug)]
-enum Step {
+/// What is made before it is written and noted.
+#[derive(Debug, Default)]
+struct Step {
     /// Rows of tiles of one level.
-    Tiles(Vec<TileKey>),
-    /// Strips of one site map.
-    Strips { map: usize, first: usize, end: usize },
+    tiles: Vec<TileKey>,
+    /// Strips of site maps, by map and place: those that need no more of the
+    /// heights than these tiles do, so that nothing is read twice.
+    strips: Vec<(usize, usize)>,
 }
 
 /// Bakes a surface into an archive at `path`. The bytes depend on the surface,
@@ -91,8 +91,13 @@ pub fn bake(
     let front = Front::new(surface.lattice(), options, &maps, tiles.len());
     let plan = KeyBuilder::new("bake", RULE_VERSION).key("key", key).bytes("front", &front.json()).finish();
     let mut work = Work::begin(path, &plan, options.heights, front.bytes(), maps.len(), lock)?;
-    let baker = Baker { surface, options, tiles: &tiles, maps: &maps, progress };
-    match baker.run(&mut work).and_then(|()| front.finish(&work, &tiles, key, &baker.errors(&work)?)) {
+    let errors = ErrorTable::new(surface.lattice(), &tiles);
+    let baker = Baker { surface, options, tiles: &tiles, maps: &maps, errors: &errors, progress };
+    let made = baker.run(&mut work).and_then(|()| {
+        let errors = errors.finish(|tile| work.tile(tile), progress)?;
+        front.finish(&mut work, &tiles, key, &errors)
+    });
+    match made {
         Ok(()) => Archive::open(path, Some(key)),
         Err(error) => {
             if !matches!(error, ArchiveError::Heights(_)) {
@@ -103,11 +108,18 @@ pub fn bake(
     }
 }
 
+impl Step {
+    fn len(&self) -> usize {
+        self.tiles.len() + self.strips.len()
+    }
+}
+
 struct Baker<'a> {
     surface: &'a Surface,
     options: &'a BakeOptions,
     tiles: &'a [TileKey],
     maps: &'a [SiteMap],
+    errors: &'a ErrorTable<'a>,
     progress: &'a dyn Progress,
 }
 
@@ -128,6 +140,7 @@ impl Baker<'_> {
             }
         }
         let mut steps = Vec::new();
+        let mut strips = vec![0; self.maps.len()];
         let mut done: Vec<Option<u32>> = vec![None; levels];
         loop {
             // The coarsest level that has what it needs goes first.
@@ -137,37 +150,48 @@ impl Baker<'_> {
                 bands[below].is_empty() || done[below].is_some_and(|row| row > 2 * last.z + 2)
             };
             let Some(level) = (0..levels).rev().find(is_ready) else { break };
-            if let Some(band) = bands[level].pop_front() {
-                done[level] = band.last().map(|last| last.z);
-                steps.push(Step::Tiles(band));
+            if let Some(tiles) = bands[level].pop_front() {
+                done[level] = tiles.last().map(|last| last.z);
+                let strips = tiles.last().map(|last| self.strips_down_to(*last, &mut strips)).unwrap_or_default();
+                steps.push(Step { tiles, strips });
             }
         }
-        for (map, grid) in self.maps.iter().enumerate() {
-            let firsts = (0..grid.strips()).step_by(STRIPS_A_STEP);
-            steps.extend(firsts.map(|first| Step::Strips {
-                map,
-                first,
-                end: (first + STRIPS_A_STEP).min(grid.strips()),
-            }));
-        }
+        let left =
+            self.maps.iter().enumerate().flat_map(|(map, grid)| (strips[map]..grid.strips()).map(move |k| (map, k)));
+        steps.extend(left.map(|strip| Step { tiles: vec![], strips: vec![strip] }));
         steps
+    }
+
+    /// Strips of the maps, from `done` on, for which rows of leaves down to
+    /// this one have read all heights.
+    fn strips_down_to(&self, last: TileKey, done: &mut [usize]) -> Vec<(usize, usize)> {
+        let lattice = self.surface.lattice();
+        let posting_m = lattice.posting_at_m(last.level);
+        let end_m = lattice.z0_m + f64::from(last.z + 1) * f64::from(TILE_CELLS) * posting_m;
+        let mut ready = Vec::new();
+        for ((map, dem), done) in self.maps.iter().enumerate().zip(&self.surface.spec().dems).zip(done) {
+            let (index, grid) = map;
+            // The level on which this DEM's own posts are leaves.
+            let own = (0..lattice.root_level).find(|level| 2.0 * lattice.posting_at_m(*level) > dem.posting_m);
+            while own.unwrap_or(lattice.root_level) == last.level && *done < grid.strips() && grid.end_m(*done) <= end_m
+            {
+                ready.push((index, *done));
+                *done += 1;
+            }
+        }
+        ready
     }
 
     fn run(&self, work: &mut Work) -> Result<(), ArchiveError> {
         let steps = self.steps();
-        let units = |step: &Step| match step {
-            Step::Tiles(tiles) => tiles.len(),
-            Step::Strips { first, end, .. } => end - first,
-        };
-        let all: usize = steps.iter().map(units).sum();
+        let all: usize = steps.iter().map(Step::len).sum();
         self.progress.begin(if work.steps_done > 0 { "tiles (going on)" } else { "tiles" }, all as u64);
-        self.progress.advance(steps.iter().take(work.steps_done).map(units).sum::<usize>() as u64);
+        self.progress.advance(steps.iter().take(work.steps_done).map(Step::len).sum::<usize>() as u64);
         let recent = TileCache::default();
         for step in steps.iter().skip(work.steps_done) {
-            let made = match step {
-                Step::Tiles(tiles) => self.make_tiles(work, &recent, tiles)?,
-                Step::Strips { map, first, end } => self.make_strips(*map, *first..*end)?,
-            };
+            let (tiles, strips) =
+                rayon::join(|| self.make_tiles(work, &recent, &step.tiles), || self.make_strips(&step.strips));
+            let made = Made { tiles: tiles?, strips: strips? };
             if let Some(failure) = self.surface.read_failure() {
                 return Err(failure.into());
             }
@@ -176,33 +200,38 @@ impl Baker<'_> {
         Ok(())
     }
 
-    fn make_tiles(&self, work: &Work, recent: &TileCache, tiles: &[TileKey]) -> Result<Made, ArchiveError> {
+    fn make_tiles(
+        &self,
+        work: &Work,
+        recent: &TileCache,
+        tiles: &[TileKey],
+    ) -> Result<Vec<(Entry, Vec<u8>)>, ArchiveError> {
         let made = tiles.par_iter().map(|&key| {
             self.progress.check()?;
-            let tile = match self.surface.lattice().is_split(key) {
-                true => self.parent(work, recent, key)?,
-                false => self.leaf(key),
-            };
+            let is_split = self.surface.lattice().is_split(key);
+            let tile = if is_split { self.parent(work, recent, key)? } else { self.leaf(key) };
             self.progress.advance(1);
             let Some((low, high, has_holes)) = tile.bounds() else { return Ok((Entry::empty(key), vec![])) };
+            if !is_split {
+                self.errors.include_leaf(key, &tile);
+            }
             let (min_m, max_m) = (round_down(tile.code.decode(low)), round_up(tile.code.decode(high)));
             let node = Node { min_m, max_m, error_m: 0.0, cover_error_m: 0.0, has_holes };
-            let block = crate::format::Block { offset: 0, bytes: 0, checksum: [0; 16] };
             let bytes =
                 codec::encode(&tile).map_err(|source| ArchiveError::Io { path: Path::new("zstd").into(), source })?;
             recent.put(key, tile);
-            Ok((Entry::new(key, block, &node), bytes))
+            Ok((Entry::new(key, Block::of(&bytes), &node), bytes))
         });
         let made = made.collect::<Result<Vec<_>, ArchiveError>>()?;
         if let Some(last) = tiles.last() {
             // What the next rows of this level still need of the level below.
             recent.retain(|child| child.level + 1 != last.level || child.z > 2 * last.z);
         }
-        Ok(Made { tiles: made, strips: vec![] })
+        Ok(made)
     }
 
-    fn make_strips(&self, map: usize, strips: std::ops::Range<usize>) -> Result<Made, ArchiveError> {
-        let made = strips.into_par_iter().map(|strip| {
+    fn make_strips(&self, strips: &[(usize, usize)]) -> Result<Vec<(usize, Vec<u8>)>, ArchiveError> {
+        let made = strips.par_iter().map(|&(map, strip)| {
             self.progress.check()?;
             let bytes = self.maps[map].bake_strip(self.surface, self.options.reference_m, strip);
             self.progress.advance(1);
@@ -210,7 +239,7 @@ impl Baker<'_> {
                 .map(|bytes| (map, bytes))
                 .map_err(|source| ArchiveError::Io { path: Path::new("zstd").into(), source })
         });
-        Ok(Made { tiles: vec![], strips: made.collect::<Result<_, ArchiveError>>()? })
+        made.collect()
     }
 
     fn leaf(&self, key: TileKey) -> Tile {
@@ -233,8 +262,14 @@ impl Baker<'_> {
             }
         }
         let (mut words, mut filled) = (vec![HOLE; STORED], None);
-        for v in -(APRON as i32)..=(TILE_CELLS + APRON) as i32 {
-            for u in -(APRON as i32)..=(TILE_CELLS + APRON) as i32 {
+        let has_filled = around.iter().flatten().flatten().any(|tile| tile.filled.is_some());
+        copy_from_own(&around, &mut words);
+        // Without holes or filled posts, only the ring is left.
+        let ring = [-(APRON as i32), (TILE_CELLS + APRON) as i32];
+        let is_whole = !has_filled && (1..3).all(|row| around[row][1..3].iter().all(Option::is_some));
+        for v in ring[0]..=ring[1] {
+            let step = if is_whole && !ring.contains(&v) { ring[1] - ring[0] } else { 1 };
+            for u in (ring[0]..=ring[1]).step_by(step as usize) {
                 let here = stored(u, v);
                 match from_children(&around, 2 * u, 2 * v) {
                     Some((tile, there)) => {
@@ -258,10 +293,20 @@ impl Baker<'_> {
         let words = self.options.heights.encode(&[height.unwrap_or(f64::NAN)], self.options.reference_m);
         words.first().copied().unwrap_or(HOLE)
     }
+}
 
-    /// The error table of what was written.
-    fn errors(&self, work: &Work) -> Result<BTreeMap<TileKey, TileErrors>, ArchiveError> {
-        measure_errors(self.surface.lattice(), self.tiles, |key| work.tile(key), self.progress)
+/// Copies what the four children of a parent have: every second post of them.
+fn copy_from_own<T: std::ops::Deref<Target = Tile>>(around: &[[Option<T>; 4]; 4], words: &mut [i32]) {
+    let half = (TILE_CELLS / 2) as usize;
+    for (row, dz) in [(1, 0), (2, half)] {
+        for (column, dx) in [(1, 0), (2, half)] {
+            let Some(child) = &around[row][column] else { continue };
+            for v in 0..=half {
+                let from = &child.words[stored(0, 2 * v as i32)..][..TILE_POSTS as usize];
+                let to = &mut words[stored(dx as i32, (dz + v) as i32)..][..=half];
+                to.iter_mut().zip(from.iter().step_by(2)).for_each(|(to, from)| *to = *from);
+            }
+        }
     }
 }
 
@@ -289,82 +334,6 @@ fn from_children<T: std::ops::Deref<Target = Tile>>(
         }
     }
     None
-}
-
-/// Errors that are known so far, raised by any thread: bits of floats that are
-/// not negative are in the floats' order.
-#[derive(Debug, Default)]
-struct Known {
-    height_m: AtomicU64,
-    cover_m: AtomicU64,
-}
-
-impl Known {
-    fn height_m(&self) -> f64 {
-        f64::from_bits(self.height_m.load(Ordering::Relaxed))
-    }
-
-    fn include(&self, errors: TileErrors) {
-        self.height_m.fetch_max(errors.height_m.to_bits(), Ordering::Relaxed);
-        self.cover_m.fetch_max(errors.cover_m.to_bits(), Ordering::Relaxed);
-    }
-
-    fn finish(self) -> TileErrors {
-        TileErrors {
-            height_m: f64::from_bits(self.height_m.into_inner()),
-            cover_m: f64::from_bits(self.cover_m.into_inner()),
-        }
-    }
-}
-
-/// The error table of a pyramid whose tiles `read` reads.
-pub(crate) fn measure_errors(
-    lattice: &Lattice,
-    tiles: &[TileKey],
-    read: impl Fn(TileKey) -> Result<Option<Tile>, ArchiveError> + Sync,
-    progress: &dyn Progress,
-) -> Result<BTreeMap<TileKey, TileErrors>, ArchiveError> {
-    let known: BTreeMap<TileKey, Known> = tiles.iter().map(|tile| (*tile, Known::default())).collect();
-    let rows = finest_rows(lattice, tiles);
-    progress.begin("errors", rows.iter().map(Vec::len).sum::<usize>() as u64);
-    let above = TileCache::default();
-    let mut rows = rows.into_iter().peekable();
-    while let Some(mut band) = rows.next() {
-        while band.len() < TILES_A_STEP
-            && let Some(row) = rows.next_if(|row| band[0].0.level == row[0].0.level)
-        {
-            band.extend(row);
-        }
-        band.par_iter().try_for_each(|&(key, is_ground)| {
-            progress.check()?;
-            progress.advance(1);
-            let tile = if is_ground { read(key)? } else { None };
-            let finest = Finest::new(key, tile.as_ref());
-            let mut chain = Vec::new();
-            for ancestor in ancestors(key, lattice.root_level) {
-                if let Some(coarse) = above.get(ancestor, || read(ancestor))? {
-                    chain.push((ancestor, coarse));
-                }
-            }
-            finest.against_all(
-                &chain,
-                lattice,
-                |tile| known.get(&tile).map_or(0.0, Known::height_m),
-                |tile, errors| known.get(&tile).into_iter().for_each(|known| known.include(errors)),
-            );
-            Ok::<(), ArchiveError>(())
-        })?;
-        if let Some(next) = rows.peek() {
-            let z = next[0].0.first_post().1;
-            above.retain(|tile| {
-                let (_, first) = tile.first_post();
-                first + (u64::from(TILE_CELLS) << tile.level) > z
-            });
-        }
-    }
-    let mut errors = known.into_iter().map(|(tile, known)| (tile, known.finish())).collect();
-    make_monotone(&mut errors, tiles);
-    Ok(errors)
 }
 
 /// Header, description and index: as long as the lattice makes them, before
@@ -404,7 +373,7 @@ impl Front {
     /// Writes the front around what is known now, and names the file.
     fn finish(
         &self,
-        work: &Work,
+        work: &mut Work,
         tiles: &[TileKey],
         key: &ContentKey,
         errors: &BTreeMap<TileKey, TileErrors>,

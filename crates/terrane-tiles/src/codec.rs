@@ -6,6 +6,7 @@
 
 use crate::code::{HOLE, HeightCode};
 use crate::tile::{SIDE, STORED, Tile};
+use multiversion::multiversion;
 use std::cell::RefCell;
 
 const PLANES: u8 = 0b111;
@@ -58,13 +59,22 @@ pub(crate) fn encode(tile: &Tile) -> std::io::Result<Vec<u8>> {
     if let Some(filled) = filled {
         push_mask(&mut bytes, filled.iter().copied());
     }
-    for plane in 0..planes {
-        bytes.extend(differences.iter().map(|word| (word >> (8 * plane)) as u8));
-    }
+    let values = bytes.len();
+    bytes.resize(values + planes * STORED, 0);
+    split_planes(&differences, &mut bytes[values..]);
     let head = planes as u8 | if has_holes { HAS_HOLES } else { 0 } | if filled.is_some() { HAS_FILLED } else { 0 };
     let mut block = vec![head];
     block.extend(compress(&bytes)?);
     Ok(block)
+}
+
+/// The lowest bytes of all words, then the next ones, as far as there is room.
+/// Wide registers where the processor has them: the same bits.
+#[multiversion(targets("x86_64+avx+avx2"))]
+fn split_planes(words: &[u32], planes: &mut [u8]) {
+    for (plane, out) in planes.chunks_exact_mut(words.len()).enumerate() {
+        out.iter_mut().zip(words).for_each(|(byte, word)| *byte = (word >> (8 * plane)) as u8);
+    }
 }
 
 /// A tile from its block; `None` when the block is no tile.
@@ -111,16 +121,20 @@ fn bit(mask: &[u8], k: usize) -> bool {
 }
 
 /// Each word against the plane through the three before it, west, north and
-/// north-west; small differences of either sign become small numbers.
+/// north-west; small differences of either sign become small numbers. Wide
+/// registers where the processor has them: the same bits.
+#[multiversion(targets("x86_64+avx+avx2"))]
 fn differences(words: &[i32]) -> Vec<u32> {
-    let mut differences = Vec::with_capacity(STORED);
+    let mut differences = vec![0; STORED];
     let mut steps = [0_i32; SIDE];
     let mut above: &[i32] = &[0; SIDE];
-    for row in words.chunks_exact(SIDE) {
+    for (row, out) in words.chunks_exact(SIDE).zip(differences.chunks_exact_mut(SIDE)) {
         steps.iter_mut().zip(row).zip(above).for_each(|((step, word), above)| *step = word.wrapping_sub(*above));
         let zigzag = |difference: i32| ((difference << 1) ^ (difference >> 31)) as u32;
-        differences.push(zigzag(steps[0]));
-        differences.extend(steps.windows(2).map(|pair| zigzag(pair[1].wrapping_sub(pair[0]))));
+        out[0] = zigzag(steps[0]);
+        for (out, pair) in out[1..].iter_mut().zip(steps.windows(2)) {
+            *out = zigzag(pair[1].wrapping_sub(pair[0]));
+        }
         above = row;
     }
     differences

@@ -4,12 +4,15 @@
 
 use crate::code::HOLE;
 use crate::tile::{Tile, stored};
+use multiversion::multiversion;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use terrane_surface::{Lattice, TILE_CELLS, TILE_POSTS, TileKey};
 
 const POSTS: usize = TILE_POSTS as usize;
 const CELLS: usize = TILE_CELLS as usize;
+/// Levels above a tile of which a cell is no wider than the tile.
+pub(crate) const OWN_LEVELS: u32 = TILE_CELLS.ilog2();
 
 /// Errors of one tile.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -31,9 +34,54 @@ impl TileErrors {
 /// The finest ground of one leaf: its posts, or `None` where the lattice has
 /// no ground at all.
 pub(crate) struct Finest {
-    pub(crate) key: TileKey,
+    key: TileKey,
     posts_m: Option<Vec<f64>>,
-    has_holes: bool,
+    pub(crate) has_holes: bool,
+}
+
+/// A distance to the triangles of a tile, metres, or a bound of it, with the
+/// triangles, from which a bound for the next coarser ones follows. `None`
+/// beside holes, where there is no such bound.
+pub(crate) type Bound = Option<(Patch, f64)>;
+
+/// Compares the finest ground of one leaf with the tiles above it, finest
+/// first. `known` says the error that is known of a tile so far, and `found`
+/// takes a larger one.
+///
+/// The distance to a tile is at most the distance to the tile below it plus the
+/// distance between those two, which takes few posts to find. Where that bound
+/// can't raise what is known, the posts need not be compared, nor read with
+/// `finest`: mostly so, high up.
+pub(crate) fn compare_upwards<E>(
+    mut below: Bound,
+    above: impl Iterator<Item = Result<(TileKey, Patch), E>>,
+    lattice: &Lattice,
+    finest: impl Fn() -> Result<Arc<Finest>, E>,
+    known: impl Fn(TileKey) -> f64,
+    mut found: impl FnMut(TileKey, TileErrors),
+) -> Result<Bound, E> {
+    // More than rounding can take from a sum: what is left out is never above
+    // what is known, in whatever order leaves come.
+    const ROUNDING: f64 = 1.0 + 1e-9;
+    for next in above {
+        let (key, patch) = next?;
+        let bound = match &below {
+            Some((below, bound)) if !patch.has_holes && below.level + 1 == patch.level => {
+                (bound + below.largest_distance_m(&patch)) * ROUNDING
+            }
+            _ => f64::INFINITY,
+        };
+        if bound <= known(key) {
+            below = Some((patch, bound));
+            continue;
+        }
+        let finest = finest()?;
+        let errors = finest.against(&patch, lattice);
+        found(key, errors);
+        let is_chain = !finest.has_holes && !patch.has_holes;
+        below = is_chain.then_some((patch, errors.height_m));
+    }
+    Ok(below)
 }
 
 impl Finest {
@@ -43,50 +91,21 @@ impl Finest {
         Self { key, posts_m, has_holes }
     }
 
-    /// Compares with the tiles above, finest first. `known` says the error
-    /// that is known of a tile so far, and `found` takes a larger one.
-    ///
-    /// The distance to a tile is at most the distance to the tile below it plus
-    /// the distance between those two, which takes few posts to find. Where
-    /// that bound can't raise what is known, the posts need not be compared:
-    /// mostly so, high up.
-    pub(crate) fn against_all(
-        &self,
-        above: &[(TileKey, Arc<Tile>)],
-        lattice: &Lattice,
-        known: impl Fn(TileKey) -> f64,
-        mut found: impl FnMut(TileKey, TileErrors),
-    ) {
-        let mut below: Option<(Patch, f64)> = None;
-        for (key, tile) in above {
-            let patch = Patch::under(self.key, *key, tile);
-            let bound = match &below {
-                Some((below, bound)) if !patch.has_holes && below.level + 1 == patch.level => {
-                    bound + below.largest_distance_m(&patch)
-                }
-                _ => f64::INFINITY,
-            };
-            let bound = if !self.has_holes && bound <= known(*key) {
-                bound
-            } else {
-                let errors = self.against(&patch, lattice);
-                found(*key, errors);
-                errors.height_m
-            };
-            let is_chain = !self.has_holes && !patch.has_holes;
-            below = is_chain.then_some((patch, bound));
-        }
+    /// The triangles of the tiles next above, finest first, up to
+    /// [`OWN_LEVELS`]: a coarser tile keeps every second post, so that they
+    /// are known from this tile's own posts. None for a place without ground.
+    pub(crate) fn own_patches(&self, root_level: u8) -> impl Iterator<Item = (TileKey, Patch)> + '_ {
+        let above = ancestors(self.key, root_level).take(OWN_LEVELS as usize);
+        let posts_m = self.posts_m.as_deref();
+        above.zip(1..).map_while(move |(above, shift)| Some((above, Patch::of_own(above.level, shift, posts_m?))))
     }
 
     /// How far the triangles of a patch lie from these posts.
-    fn against(&self, patch: &Patch, lattice: &Lattice) -> TileErrors {
+    pub(crate) fn against(&self, patch: &Patch, lattice: &Lattice) -> TileErrors {
         let mut errors = TileErrors::default();
         if !self.has_holes && !patch.has_holes {
             let posts_m = self.posts_m.as_deref().unwrap_or_default();
-            for (v, row) in posts_m.chunks_exact(POSTS).enumerate() {
-                errors.height_m = errors.height_m.max(largest_distance(&patch.line(v), row));
-            }
-            return errors;
+            return TileErrors { height_m: distance_of_whole(patch, posts_m), ..errors };
         }
         let (cells, shift, step) = (patch.cells, patch.shift, 1_usize << patch.shift);
         for v in 0..POSTS {
@@ -107,8 +126,26 @@ impl Finest {
     }
 }
 
+/// Largest distance between a patch and a tile's posts, both without holes.
+/// Wide registers where the processor has them: the same bits.
+#[multiversion(targets("x86_64+avx+avx2"))]
+fn distance_of_whole(patch: &Patch, posts_m: &[f64]) -> f64 {
+    let mut finer = None;
+    // Halving cells is quicker than going through wide ones post by post.
+    while let patch = finer.as_ref().unwrap_or(patch)
+        && patch.shift > 1
+        && patch.cells << patch.shift == CELLS
+    {
+        finer = Some(patch.with_halved_cells());
+    }
+    let patch = finer.as_ref().unwrap_or(patch);
+    let rows = posts_m.chunks_exact(POSTS).enumerate();
+    rows.fold(0.0, |most: f64, (v, row)| most.max(largest_distance(&patch.line(v), row)))
+}
+
 /// [`Patch::line`] where a cell is two finest ones wide: every second post is
 /// the middle of an edge or of a diagonal.
+#[inline(always)]
 fn fill_line_of_halves(line: &mut [f64], north: &[f64], south: &[f64], t: f64) {
     let last = north.len() - 1;
     if t == 0.5 {
@@ -128,22 +165,26 @@ fn fill_line_of_halves(line: &mut [f64], north: &[f64], south: &[f64], t: f64) {
 }
 
 /// Largest distance of two rows without holes.
+#[inline(always)]
 fn largest_distance(a: &[f64], b: &[f64]) -> f64 {
-    // Four at a time, so that the compiler can use wide registers.
-    let mut lanes = [0.0_f64; 4];
-    let (fours, others) = (a.chunks_exact(4).zip(b.chunks_exact(4)), a.len() / 4 * 4);
-    for (a, b) in fours {
+    // Eight at a time, so that the compiler can use wide registers.
+    let mut lanes = [0.0_f64; 8];
+    let (eights, others) = (a.chunks_exact(8).zip(b.chunks_exact(8)), a.len() / 8 * 8);
+    for (a, b) in eights {
         for (lane, (a, b)) in lanes.iter_mut().zip(a.iter().zip(b)) {
             let distance = (a - b).abs();
             *lane = if distance > *lane { distance } else { *lane };
         }
     }
-    let rest = a[others..].iter().zip(&b[others..]).map(|(a, b)| (a - b).abs());
-    lanes.into_iter().chain(rest).fold(0.0, f64::max)
+    let mut most = lanes.into_iter().fold(0.0, f64::max);
+    for (a, b) in a[others..].iter().zip(&b[others..]) {
+        most = most.max((a - b).abs());
+    }
+    most
 }
 
 /// The posts of a coarser tile around a finer one.
-struct Patch {
+pub(crate) struct Patch {
     level: u8,
     /// Levels between both tiles.
     shift: u32,
@@ -158,7 +199,21 @@ struct Patch {
 }
 
 impl Patch {
-    fn under(key: TileKey, above_key: TileKey, above: &Tile) -> Self {
+    /// The patch `shift` levels above a tile with these posts, 1 to
+    /// [`OWN_LEVELS`].
+    fn of_own(level: u8, shift: u32, posts_m: &[f64]) -> Self {
+        let step = 1_usize << shift;
+        let cells = CELLS >> shift;
+        let mut kept_m: Vec<f64> = Vec::with_capacity((cells + 1) * (cells + 1));
+        for row in posts_m.chunks_exact(POSTS).step_by(step) {
+            kept_m.extend(row.iter().step_by(step));
+        }
+        let has_holes = kept_m.iter().any(|height| height.is_nan());
+        Self { level, shift, cells, posts_m: kept_m, has_holes, offset: (0, 0) }
+    }
+
+    /// The part of a coarser tile around a finer one.
+    pub(crate) fn under(key: TileKey, above_key: TileKey, above: &Tile) -> Self {
         let shift = u32::from(above_key.level - key.level);
         let cells = (CELLS >> shift.min(31)).max(1);
         // Place of the finer tile inside the coarser one, in finer posts.
@@ -177,6 +232,19 @@ impl Patch {
             }
         }
         Self { level: above_key.level, shift, cells, posts_m, has_holes, offset }
+    }
+
+    /// The same triangles, each cut into four. No holes.
+    #[inline(always)]
+    fn with_halved_cells(&self) -> Self {
+        let (width, cells) = (self.cells + 1, 2 * self.cells);
+        let mut posts_m = vec![0.0; (cells + 1) * (cells + 1)];
+        for (row, line) in posts_m.chunks_exact_mut(cells + 1).enumerate() {
+            let north = &self.posts_m[row / 2 * width..][..width];
+            let south = &self.posts_m[row.div_ceil(2) * width..][..width];
+            fill_line_of_halves(line, north, south, 0.5 * (row % 2) as f64);
+        }
+        Self { cells, shift: self.shift - 1, posts_m, ..*self }
     }
 
     /// Largest distance to the patch one level coarser. Both triangulations
@@ -205,6 +273,7 @@ impl Patch {
     }
 
     /// Heights of the triangles along row `v` of the finer tile. No holes.
+    #[inline(always)]
     fn line(&self, v: usize) -> [f64; POSTS] {
         let step = 1_usize << self.shift;
         let v = v + self.offset.1;
@@ -338,7 +407,8 @@ mod tests {
                     }
                 }
                 let patch = Patch::under(key, above_key, &above);
-                let found = Finest::new(key, Some(&fine)).against(&patch, &lattice);
+                let finest = Finest::new(key, Some(&fine));
+                let found = finest.against(&patch, &lattice);
                 assert!((found.height_m - worst).abs() < 1e-9, "{shift} {dx} {dz}: {} {worst}", found.height_m);
                 // And the careful path, which holes take.
                 let mut holed = fine.clone();
@@ -347,5 +417,28 @@ mod tests {
                 assert!(careful.height_m <= worst + 1e-9 && careful.cover_m == lattice.posting_at_m(shift as u8));
             }
         }
+    }
+
+    #[test]
+    fn a_tile_knows_the_triangles_above_it_from_its_own_posts() {
+        let key = TileKey { level: 0, x: 5, z: 2 };
+        let height = |i: i64, j: i64| if (i, j) == (352, 160) { f64::NAN } else { ((i * 37 + j * 101) % 53) as f64 };
+        let fine = tile(|u, v| height(5 * 64 + i64::from(u), 2 * 64 + i64::from(v)));
+        let mut count = 0;
+        for (above_key, own) in Finest::new(key, Some(&fine)).own_patches(9) {
+            let step = 1_i64 << above_key.level;
+            let (i, j) = above_key.first_post();
+            let above = tile(|u, v| height(i as i64 + i64::from(u) * step, j as i64 + i64::from(v) * step));
+            let read = Patch::under(key, above_key, &above);
+            assert_eq!(
+                (own.level, own.shift, own.cells, own.offset),
+                (read.level, read.shift, read.cells, read.offset)
+            );
+            let bits = |posts_m: &[f64]| posts_m.iter().map(|post| post.to_bits()).collect::<Vec<_>>();
+            assert_eq!(bits(&own.posts_m), bits(&read.posts_m));
+            assert_eq!((own.has_holes, read.has_holes), (above_key.level <= 5, above_key.level <= 5));
+            count += 1;
+        }
+        assert_eq!(count, OWN_LEVELS);
     }
 }

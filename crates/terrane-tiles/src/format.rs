@@ -21,7 +21,7 @@ use terrane_core::ContentKey;
 use terrane_surface::{Lattice, TileKey};
 
 /// Raised whenever the same input would bake to something else.
-pub const RULE_VERSION: u32 = 3;
+pub const RULE_VERSION: u32 = 4;
 
 pub(crate) const MAGIC: [u8; 8] = *b"TRNPYR\r\n";
 /// A header that announces more than this is damaged.
@@ -121,6 +121,13 @@ pub(crate) struct MapEntry {
     /// From the north: each holds [`crate::maps::STRIP_ROWS`] rows, heights and
     /// then gradients.
     pub(crate) strips: Vec<Block>,
+}
+
+impl Block {
+    /// These bytes, not yet in their place.
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        Self { offset: 0, bytes: bytes.len() as u32, checksum: checksum(bytes) }
+    }
 }
 
 pub(crate) fn checksum(bytes: &[u8]) -> [u8; 16] {

@@ -31,6 +31,7 @@ mod bytes;
 mod cache;
 mod code;
 mod codec;
+mod error_table;
 mod errors;
 mod format;
 mod maps;

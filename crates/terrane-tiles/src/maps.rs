@@ -55,6 +55,12 @@ impl SiteMap {
         self.rows.div_ceil(STRIP_ROWS)
     }
 
+    /// Site z of the last heights that a strip needs, metres.
+    pub(crate) fn end_m(&self, strip: usize) -> f64 {
+        let rows = ((strip + 1) * STRIP_ROWS).min(self.rows);
+        self.z0_m + rows as f64 * self.posting_m
+    }
+
     /// One strip of rows, baked: heights relative to the reference, and
     /// gradients. One ring of posts around the strip, from whatever DEM has
     /// them, makes a gradient at a border as good as any.
@@ -99,7 +105,11 @@ pub(crate) fn decode_strip(bytes: &[u8], posts: usize) -> Option<(Vec<f32>, Vec<
 /// Bytes of 32-bit values, all first bytes before all second ones: floats
 /// compress better so.
 fn planes(bytes: &[u8]) -> Vec<u8> {
-    (0..4).flat_map(|plane| bytes.iter().skip(plane).step_by(4).copied()).collect()
+    let mut planes = vec![0; bytes.len()];
+    for (plane, out) in planes.chunks_exact_mut((bytes.len() / 4).max(1)).enumerate() {
+        out.iter_mut().zip(bytes.chunks_exact(4)).for_each(|(out, value)| *out = value[plane]);
+    }
+    planes
 }
 
 fn interleave(planes: &[u8]) -> Vec<u8> {

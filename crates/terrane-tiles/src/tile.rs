@@ -25,6 +25,7 @@ pub struct Tile {
 
 /// Place of a post in the stored rows; posts run from 0, the apron lies at -1
 /// and at [`TILE_POSTS`].
+#[inline]
 pub(crate) fn stored(u: i32, v: i32) -> usize {
     (v + APRON as i32) as usize * SIDE + (u + APRON as i32) as usize
 }
@@ -44,12 +45,21 @@ impl Tile {
     /// Heights of the tile's own posts, row by row from the north-west, metres
     /// above the reference; NaN is a hole.
     pub fn heights_m(&self) -> Vec<f32> {
-        self.inner().map(|word| self.code.decode(word) as f32).collect()
+        self.decoded(|word| self.code.decode(word) as f32)
     }
 
     /// The same in full precision.
     pub(crate) fn exact_m(&self) -> Vec<f64> {
-        self.inner().map(|word| self.code.decode(word)).collect()
+        match self.code {
+            HeightCode::Steps(step_m) if !self.words.contains(&HOLE) => self.decoded(|word| f64::from(word) * step_m),
+            code => self.decoded(|word| code.decode(word)),
+        }
+    }
+
+    fn decoded<T>(&self, decode: impl Fn(i32) -> T) -> Vec<T> {
+        let mut out = Vec::with_capacity(POSTS * POSTS);
+        self.inner_rows().for_each(|row| out.extend(row.iter().map(|word| decode(*word))));
+        out
     }
 
     /// Gradients (dy/dx, dy/dz) at the tile's own posts, by the rule that the
@@ -61,23 +71,21 @@ impl Tile {
     }
 
     /// Words of the tile's own posts.
-    fn inner(&self) -> impl Iterator<Item = i32> + '_ {
+    fn inner_rows(&self) -> impl Iterator<Item = &[i32]> {
         let ring = APRON as usize;
-        self.words
-            .chunks_exact(SIDE)
-            .skip(ring)
-            .take(POSTS)
-            .flat_map(move |row| row[ring..ring + POSTS].iter().copied())
+        self.words.chunks_exact(SIDE).skip(ring).take(POSTS).map(move |row| &row[ring..ring + POSTS])
     }
 
     /// Lowest and highest word of the tile's own posts, and whether some are
     /// holes. `None` when all are.
     pub(crate) fn bounds(&self) -> Option<(i32, i32, bool)> {
         let (mut low, mut high, mut holes) = (i32::MAX, i32::MIN, false);
-        for word in self.inner() {
-            holes |= word == HOLE;
-            low = low.min(if word == HOLE { i32::MAX } else { word });
-            high = high.max(word);
+        for row in self.inner_rows() {
+            for &word in row {
+                holes |= word == HOLE;
+                low = low.min(if word == HOLE { i32::MAX } else { word });
+                high = high.max(word);
+            }
         }
         (low <= high && high != HOLE).then_some((low, high, holes))
     }

@@ -1,7 +1,7 @@
 //! Every claim of an archive, checked against its own tiles.
 
 use crate::archive::name;
-use crate::bake::measure_errors;
+use crate::error_table::ErrorTable;
 use crate::errors::round_up;
 use crate::tile::{APRON, Tile};
 use crate::{Archive, ArchiveError};
@@ -55,7 +55,7 @@ pub fn verify(archive: &Archive, progress: &dyn Progress) -> Result<Verified, Ar
     // Errors can only be measured when every tile can be read.
     if faults.is_empty() {
         let tiles = archive.lattice.tiles();
-        let errors = measure_errors(&archive.lattice, &tiles, |key| archive.tile(key), progress)?;
+        let errors = ErrorTable::new(&archive.lattice, &tiles).finish(|key| archive.tile(key), progress)?;
         for (key, node) in &archive.nodes {
             let Some(measured) = errors.get(key) else { continue };
             let found = (round_up(measured.height_m), round_up(measured.cover_m));

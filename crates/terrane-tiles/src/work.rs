@@ -10,8 +10,12 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
 use terrane_core::{ContentKey, Progress};
 use terrane_surface::TileKey;
+
+/// The disk is asked to write after so many bytes.
+const SYNC_BYTES: usize = 64 << 20;
 
 /// A block and the site map that it is a strip of.
 #[repr(C)]
@@ -36,7 +40,8 @@ struct RecordHead {
 /// What one step of a bake made.
 #[derive(Debug, Default)]
 pub(crate) struct Made {
-    /// Tiles in order, with their blocks; empty for a tile without ground.
+    /// Tiles in order, with their blocks, which are empty for a tile without
+    /// ground. Their offsets are not known yet.
     pub(crate) tiles: Vec<(Entry, Vec<u8>)>,
     /// Strips in order, with the index of their map.
     pub(crate) strips: Vec<(usize, Vec<u8>)>,
@@ -61,6 +66,9 @@ pub(crate) struct Work {
     /// Steps that are done.
     pub(crate) steps_done: usize,
     code: HeightCode,
+    /// Bytes since the disk was last asked for them, and that request.
+    unsynced: usize,
+    syncing: Option<JoinHandle<std::io::Result<()>>>,
     /// Held while the bake runs, so that two of them never write one file.
     _lock: File,
 }
@@ -119,6 +127,8 @@ impl Work {
             strips: vec![vec![]; maps],
             steps_done: 0,
             code,
+            unsynced: 0,
+            syncing: None,
             _lock: lock,
         };
         work.resume(plan).map_err(io)?;
@@ -183,29 +193,26 @@ impl Work {
     fn try_append(&mut self, made: Made) -> std::io::Result<()> {
         let mut data = Vec::new();
         let mut place = |bytes: &[u8]| {
-            let block = Block {
-                offset: self.file_bytes + data.len() as u64,
-                bytes: bytes.len() as u32,
-                checksum: checksum(bytes),
-            };
+            let offset = self.file_bytes + data.len() as u64;
             data.extend_from_slice(bytes);
-            block
+            offset
         };
         let mut entries = Vec::with_capacity(made.tiles.len());
         for (mut entry, bytes) in made.tiles {
             if !bytes.is_empty() {
-                let block = place(&bytes);
-                (entry.offset, entry.bytes, entry.checksum) = (block.offset, block.bytes, block.checksum);
+                entry.offset = place(&bytes);
             }
             entries.push(entry);
         }
         let strip = |(map, bytes): (usize, Vec<u8>)| {
-            let block = place(&bytes);
-            Strip { offset: block.offset, bytes: block.bytes, map: map as u32, checksum: block.checksum }
+            let Block { bytes: length, checksum, .. } = Block::of(&bytes);
+            Strip { offset: place(&bytes), bytes: length, map: map as u32, checksum }
         };
         let strips: Vec<Strip> = made.strips.into_iter().map(strip).collect();
         self.file.write_all_at(&data, self.file_bytes)?;
         self.file_bytes += data.len() as u64;
+        self.unsynced += data.len();
+        self.sync_meanwhile()?;
 
         let head = RecordHead {
             step: self.steps_done as u32,
@@ -223,6 +230,25 @@ impl Work {
         strips.iter().for_each(|strip| self.strips[strip.map as usize].push(strip.block()));
         self.steps_done += 1;
         Ok(())
+    }
+
+    /// Has the disk write in the background, so that little is left for the
+    /// end.
+    fn sync_meanwhile(&mut self) -> std::io::Result<()> {
+        if self.unsynced < SYNC_BYTES || self.syncing.as_ref().is_some_and(|syncing| !syncing.is_finished()) {
+            return Ok(());
+        }
+        self.wait_for_sync()?;
+        let file = self.file.try_clone()?;
+        self.syncing = Some(std::thread::spawn(move || file.sync_data()));
+        self.unsynced = 0;
+        Ok(())
+    }
+
+    /// What the disk said in the background: an error is told only once.
+    fn wait_for_sync(&mut self) -> std::io::Result<()> {
+        let Some(syncing) = self.syncing.take() else { return Ok(()) };
+        syncing.join().unwrap_or_else(|_| Err(std::io::Error::other("the thread that writes to disk failed")))
     }
 
     fn read(&self, block: &Block) -> std::io::Result<Vec<u8>> {
@@ -247,8 +273,10 @@ impl Work {
     }
 
     /// Writes the front, and gives the file its name.
-    pub(crate) fn finish(&self, header: &Header, front: &[u8]) -> Result<(), ArchiveError> {
+    pub(crate) fn finish(&mut self, header: &Header, front: &[u8]) -> Result<(), ArchiveError> {
+        let synced = self.wait_for_sync();
         let write = || -> std::io::Result<()> {
+            synced?;
             self.file.write_all_at(bytemuck::bytes_of(header), 0)?;
             self.file.write_all_at(front, size_of::<Header>() as u64)?;
             debug_assert_eq!(front.len() as u64 + size_of::<Header>() as u64, self.front);

@@ -8,6 +8,7 @@ use super::{DerivedOptions, HeightWindow};
 /// differences (Horn 1981, "Hill shading and the reflectance map", p_w and
 /// q_w), the rule that `gdaldem` uses. A missing post (NaN) continues the
 /// slope of those that are there; `None` when the middle one is missing.
+#[inline]
 pub fn horn_gradient(block: &Block, posting_m: f64) -> Option<[f64; 2]> {
     if block[1][1].is_nan() {
         return None;
@@ -19,6 +20,7 @@ pub fn horn_gradient(block: &Block, posting_m: f64) -> Option<[f64; 2]> {
     Some([east / (8.0 * posting_m), south / (8.0 * posting_m)])
 }
 
+#[inline]
 fn differences([north, middle, south]: &Block) -> [f64; 2] {
     [
         north[2] + 2.0 * middle[2] + south[2] - north[0] - 2.0 * middle[0] - south[0],
