@@ -45,8 +45,8 @@ pub struct DemFile {
     /// holds none.
     pub sample_range_m: Option<(f64, f64)>,
     /// Mean column and row of the file's posts that hold data, by the same
-    /// sample; `None` when none does.
-    pub sample_middle: Option<(f64, f64)>,
+    /// sample.
+    pub(crate) sample_middle: Option<(f64, f64)>,
     /// Step between neighbouring heights of integer pixels, metres.
     pub height_quantum_m: Option<f64>,
     fill_within_m: Option<f64>,
@@ -308,6 +308,25 @@ impl DemFile {
         let found = self.placement.lon_lat(&points)?;
         let point = |i: usize| found.get(i).copied().filter(|(lon, lat)| lon.is_finite() && lat.is_finite());
         Ok(RasterOutline { corners: [point(0), point(1), point(2), point(3)], centre: point(4) })
+    }
+
+    /// Easting and northing of the middle of what a sample found measured,
+    /// metres on a grid of `crs` over this raster; `None` when that lies beside
+    /// the grid.
+    pub fn sample_middle_m(&self, crs: &Crs, grid: &PostGrid) -> Option<(f64, f64)> {
+        let (column, row) = self.sample_middle?;
+        let (easting_m, northing_m) = match self.native_grid() {
+            Some(native) if native == *grid => {
+                (grid.easting_m + column * grid.posting_m, grid.northing_m - row * grid.posting_m)
+            }
+            _ => {
+                let (lon_deg, lat_deg) = self.post_lon_lat(column, row).ok()?;
+                crs.from_lon_lat(lon_deg, lat_deg).ok()?
+            }
+        };
+        let (column, row) = grid.column_row(easting_m, northing_m);
+        let is_inside = (0.0..grid.columns as f64).contains(&column) && (0.0..grid.rows as f64).contains(&row);
+        is_inside.then_some((easting_m, northing_m))
     }
 
     /// Longitude and latitude of one post of the file, degrees: pixel centres

@@ -168,10 +168,7 @@ impl OpenSite {
             if !dems::reaches_too_far(grid, crs, &centred) {
                 return Ok((centred, vec![]));
             }
-            let measured = finest.sample_middle.and_then(|(column, row)| {
-                let (lon_deg, lat_deg) = finest.post_lon_lat(column, row).ok()?;
-                crs.from_lon_lat(lon_deg, lat_deg).ok()
-            });
+            let measured = finest.sample_middle_m(crs, grid);
             let (origin_easting_m, origin_northing_m) = measured.unwrap_or(grid.centre_m());
             return Ok((SiteFrame { origin_easting_m, origin_northing_m, ..centred }, vec![]));
         };

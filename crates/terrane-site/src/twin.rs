@@ -188,12 +188,10 @@ impl Viewpoints {
         let (mid_x, mid_z) = (dem.x0_m + half_x, dem.z0_m + half_z);
         // The nearest ground to the middle, or to the middle of what is
         // measured, on a spiral of posts.
-        let source = &ground.dems[0].file;
-        let measured = source.sample_middle.and_then(|(column, row)| {
-            let (lon_deg, lat_deg) = source.post_lon_lat(column, row).ok()?;
-            let (easting_m, northing_m) = ground.crs.from_lon_lat(lon_deg, lat_deg).ok()?;
+        let source = &ground.dems[0];
+        let measured = source.file.sample_middle_m(&ground.crs, &source.grid).map(|(easting_m, northing_m)| {
             let site = ground.frame.site_from_map(easting_m, northing_m, 0.0);
-            Some((site.x, site.z))
+            (site.x, site.z)
         });
         let stand = [Some((mid_x, mid_z)), measured].into_iter().flatten().flat_map(|(x, z)| {
             (0..20_000).map(move |k| {
