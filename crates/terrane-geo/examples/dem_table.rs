@@ -14,7 +14,7 @@ fn files_under(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in entries {
         if entry.is_dir() {
             files_under(&entry, files);
-        } else {
+        } else if entry.extension().is_none_or(|extension| extension != "md") {
             files.push(entry);
         }
     }
@@ -65,7 +65,8 @@ fn main() {
             Ok(row) => println!("| {shown} | {row} |"),
             Err(error) => {
                 let said = error.diagnostic();
-                println!("| {shown} | refused: {}: {} |", said.title, said.detail);
+                let detail = said.detail.replace(&*format!("{}/", folder.display()), "");
+                println!("| {shown} | refused{} {}: {detail} |", " |".repeat(10), said.title);
             }
         }
     }
