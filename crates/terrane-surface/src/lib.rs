@@ -27,11 +27,15 @@ mod ground;
 mod lattice;
 mod mosaic;
 mod pages;
+mod rays;
 mod surface;
+mod traverse;
 
 pub use dem::DemGrid;
 pub use ground::Ground;
 pub use lattice::{Lattice, TILE_CELLS, TILE_POSTS, TileKey};
 pub use mosaic::{Disagreement, level};
 pub use pages::Posts;
+pub use rays::{Ray, RayCaster, RayHit, TileBounds};
 pub use surface::{Surface, SurfaceError, SurfaceSpec};
+pub use traverse::{Footprint, LineOfSight, MOST_PROFILE_POINTS, ProfilePoint};
