@@ -84,7 +84,8 @@ pub enum Command {
         /// CRS to write in; the site's map frame when left out.
         #[arg(long)]
         crs: Option<String>,
-        /// Distance between posts, metres; the DEM's own when left out.
+        /// Distance between posts, metres (of a geographic CRS, along a meridian); the DEM's own when
+        /// left out.
         #[arg(long, value_name = "METRES", value_parser = positive)]
         posting: Option<f64>,
         /// Prim path of the DEM whose footprint is exported; the finest when left out.
@@ -93,7 +94,8 @@ pub enum Command {
         /// Lay the file out as a Cloud Optimized GeoTIFF, with overviews.
         #[arg(long)]
         cog: bool,
-        /// Sun of a hillshade: azimuth (clockwise from grid north) and elevation, degrees.
+        /// Sun of a hillshade: azimuth (clockwise from grid north) and elevation, degrees; 315 and
+        /// 45 when left out.
         #[arg(long, num_args = 2, value_names = ["AZIMUTH", "ELEVATION"], allow_negative_numbers = true)]
         sun: Option<Vec<f64>>,
         /// Ambient occlusion: how far the horizon is sought, posts.
@@ -139,6 +141,9 @@ pub enum Command {
         /// What to ask.
         #[command(subcommand)]
         kind: QueryKind,
+        /// Places are longitude and latitude in degrees, and not site x and z.
+        #[arg(long, global = true)]
+        lon_lat: bool,
         /// As JSON.
         #[arg(long, global = true)]
         json: bool,
@@ -245,6 +250,48 @@ pub enum QueryKind {
         /// Site z (grid south), metres.
         #[arg(allow_negative_numbers = true)]
         z: f64,
+    },
+    /// Where a ray first meets the ground, from either side.
+    Raycast {
+        /// Origin x, y, z and direction x, y, z, site frame, metres.
+        #[arg(allow_negative_numbers = true, num_args = 6, value_names = ["X", "Y", "Z", "DX", "DY", "DZ"], required = true)]
+        ray: Vec<f64>,
+        /// How far it goes, metres.
+        #[arg(long, default_value_t = 1e6)]
+        far: f64,
+    },
+    /// Whether one place sees another.
+    LineOfSight {
+        /// Site x, z and height over the ground of both ends, metres.
+        #[arg(allow_negative_numbers = true, num_args = 6, value_names = ["X", "Z", "OVER", "X", "Z", "OVER"], required = true)]
+        ends: Vec<f64>,
+    },
+    /// Heights and slopes along a line.
+    Profile {
+        /// Site x and z of its corners, metres.
+        #[arg(allow_negative_numbers = true, num_args = 4.., value_names = ["X", "Z"], required = true)]
+        corners: Vec<f64>,
+        /// Between places, metres at most; corners are always among them.
+        #[arg(long, default_value_t = 1.0)]
+        step: f64,
+    },
+    /// How four wheels stand: height, pitch, roll, unevenness.
+    Footprint {
+        /// Site x, metres.
+        #[arg(allow_negative_numbers = true)]
+        x: f64,
+        /// Site z, metres.
+        #[arg(allow_negative_numbers = true)]
+        z: f64,
+        /// Clockwise from grid north, degrees.
+        #[arg(allow_negative_numbers = true)]
+        heading: f64,
+        /// Between front and rear wheels, metres.
+        #[arg(long, default_value_t = 1.6)]
+        wheelbase: f64,
+        /// Between left and right wheels, metres.
+        #[arg(long, default_value_t = 1.2)]
+        track: f64,
     },
 }
 

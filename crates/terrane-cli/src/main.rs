@@ -3,8 +3,9 @@
 mod args;
 mod print;
 mod progress;
+mod query;
 
-use args::{Cli, Command, QueryKind, TwinCommand};
+use args::{Cli, Command, TwinCommand};
 use clap::Parser;
 use std::process::ExitCode;
 use terrane_core::{Diagnostic, Severity};
@@ -75,6 +76,13 @@ fn run(cli: &Cli, progress: &progress::Bar) -> Result<ExitCode, Failure> {
             let new = NewTwin { folder, dems: dem.clone(), albedo: albedo.clone(), settings, copy: *copy };
             let report = new_twin(&new, progress)?;
             progress.finish();
+            if dem.len() > 1 && terrane_core::RasterSettings::from(raster) != terrane_core::RasterSettings::default() {
+                let note =
+                    terrane_core::Diagnostic::note("raster-options", "raster options are for the first DEM alone")
+                        .with_place(terrane_core::Place::file(dem[0].display().to_string()))
+                        .with_detail("what the other files leave out is said in twin.toml, under [rasters.\"...\"]");
+                print::to_stderr(&[note]);
+            }
             print::new_twin(&report);
         }
         Command::Inspect { target, json, .. } if is_archive(target) => {
@@ -105,7 +113,16 @@ fn run(cli: &Cli, progress: &progress::Bar) -> Result<ExitCode, Failure> {
             print::to_stderr(&diagnostics);
             return Ok(code(&diagnostics));
         }
-        Command::Inspect { target, json, .. } => {
+        Command::Inspect { target, json, raster, .. } => {
+            if terrane_core::RasterSettings::from(raster) != terrane_core::RasterSettings::default() {
+                return Err(terrane_core::Diagnostic::error(
+                    "raster-options",
+                    "raster options have no effect on a stage",
+                )
+                .with_place(terrane_core::Place::file(target.display().to_string()))
+                .with_detail("what a raster leaves out is said in twin.toml, under [rasters.\"...\"]")
+                .into());
+            }
             let site = open(cli, target, progress)?;
             let report = terrane_site::inspect::inspect(&site, progress);
             progress.finish();
@@ -129,6 +146,19 @@ fn run(cli: &Cli, progress: &progress::Bar) -> Result<ExitCode, Failure> {
             let mut options =
                 terrane_surface::derived::DerivedOptions { sky_radius_posts: *sky_radius, ..Default::default() };
             if let Some([azimuth_deg, elevation_deg]) = sun.as_deref() {
+                let wrong = if layer != "hillshade" {
+                    Some(format!("`{layer}` needs no sun; --sun is for hillshade"))
+                } else if !(azimuth_deg.is_finite() && (-90.0..=90.0).contains(elevation_deg)) {
+                    Some(format!("azimuth {azimuth_deg} and elevation {elevation_deg} degrees are no sun"))
+                } else {
+                    None
+                };
+                if let Some(detail) = wrong {
+                    return Err(terrane_core::Diagnostic::error("export-sun", "sun can't be used")
+                        .with_detail(detail)
+                        .with_help("--sun takes azimuth clockwise from grid north, and elevation of -90 to 90 degrees")
+                        .into());
+                }
                 (options.sun_azimuth_deg, options.sun_elevation_deg) = (*azimuth_deg, *elevation_deg);
             }
             let request = ExportRequest {
@@ -161,12 +191,10 @@ fn run(cli: &Cli, progress: &progress::Bar) -> Result<ExitCode, Failure> {
             print::to_stderr(&diagnostics);
             if *json { print::json(&reports) } else { print::render(&reports) }
         }
-        Command::Query { stage, kind: QueryKind::Height { x, z }, json } => {
+        Command::Query { stage, kind, lon_lat, json } => {
             let site = open(cli, stage, progress)?;
             let ground = site.ground(progress)?;
-            let answer = terrane_site::query::query_height(&ground, *x, *z)?;
-            progress.finish();
-            if *json { print::json(&answer) } else { print::height(&answer) }
+            query::answer(&site, &ground, kind, *lon_lat, *json, progress)?;
         }
         Command::Bench { stage, size, frames, json } => {
             let site = open(cli, stage, progress)?;

@@ -128,14 +128,10 @@ pub fn raster(report: &RasterReport) {
 
 /// An exported layer.
 pub fn export(report: &ExportReport) {
-    let PostGrid { columns, rows, posting_m, .. } = report.grid;
-    say!(
-        "{}: {} ({}), computed on {columns} x {rows} posts, {posting_m} m apart",
-        report.file.display(),
-        report.layer,
-        report.unit
-    );
-    say!("  CRS {}", report.crs);
+    let unit = if report.unit.is_empty() { String::new() } else { format!(" ({})", report.unit) };
+    say!("{}: {}{unit}, {} x {} posts", report.file.display(), report.layer, report.columns, report.rows);
+    let PostGrid { columns, rows, posting_m, .. } = report.computed_on;
+    say!("  CRS {}; computed on {columns} x {rows} posts, {posting_m} m apart", report.crs);
     say!("  {}", report.description);
 }
 
@@ -178,6 +174,7 @@ pub fn verified(path: &std::path::Path, found: &Verified) {
     );
     match found.faults.len() {
         0 => say!("everything is as it says"),
+        1 => say!("1 fault"),
         count => say!("{count} faults"),
     }
 }
@@ -205,7 +202,8 @@ pub fn height(answer: &HeightAnswer) {
     let [x, y, z] = ground.normal;
     say!("normal    {x:.6}, {y:.6}, {z:.6} (site x, y, z)");
     say!("slope     {:.3} degrees", ground.slope_deg);
-    say!("source    {}, posts {} m apart", ground.source, ground.posting_m);
+    let filled = if ground.is_filled { ", filled in and not measured" } else { "" };
+    say!("source    {}{filled}; drawn with posts {} m apart", ground.source, ground.posting_m);
 }
 
 pub fn inspect(report: &InspectReport) {

@@ -110,6 +110,9 @@ impl GeoError {
     /// The message for a person.
     pub fn diagnostic(&self) -> Diagnostic {
         let (code, title, path, help) = match self {
+            Self::Missing { path } if path.to_string_lossy().starts_with("http") => {
+                ("raster-missing", "raster not found", Some(path), "write /vsicurl/ before an address")
+            }
             Self::Missing { path } => ("raster-missing", "raster not found", Some(path), "check the path"),
             Self::Unreadable { path, .. } => {
                 ("raster-unreadable", "raster can't be read", Some(path), "`gdalinfo` on the file may say more")

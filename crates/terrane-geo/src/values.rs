@@ -53,6 +53,9 @@ impl HeightRule {
             return Err(unfit(format!("its valid range, {low} to {high} m, is empty")));
         }
         let (unit_m, note) = vertical_unit(info, path);
+        if let (Some(unit), Some(_)) = (&settings.unit, &note) {
+            return Err(unfit(format!("the unit `{unit}` that was stated for it is none of m, km, ft and us-ft")));
+        }
         let isis = info.driver.starts_with("ISIS");
         let band = dataset.rasterband(1).map_err(|error| crate::open::unreadable(path, error))?;
         // ISIS marks holes by values, and its driver derives a mask from them.

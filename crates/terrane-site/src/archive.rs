@@ -59,10 +59,11 @@ fn refused(path: &Path, error: &ArchiveError) -> Diagnostic {
     };
     let text = error.to_string();
     let detail = text.trim_start_matches(&format!("{}: ", path.display())).to_owned();
-    Diagnostic::error(code, title)
-        .with_place(Place::file(path.display().to_string()))
-        .with_detail(detail)
-        .with_help("`terrane bake <stage>` makes it anew")
+    let refused =
+        Diagnostic::error(code, title).with_place(Place::file(path.display().to_string())).with_detail(detail);
+    // What a server says is not mended here.
+    let is_remote = path.to_string_lossy().starts_with("http");
+    if is_remote { refused } else { refused.with_help("`terrane bake <stage>` makes it anew") }
 }
 
 /// Says what an archive holds; only its front is read.

@@ -42,8 +42,13 @@ pub struct ExportReport {
     pub description: String,
     /// CRS of the file.
     pub crs: String,
-    /// Posts of the map-frame grid that it was computed on.
-    pub grid: PostGrid,
+    /// Columns of the file.
+    pub columns: usize,
+    /// Rows of the file.
+    pub rows: usize,
+    /// Posts of the map-frame grid that it was computed on: the file's own
+    /// unless another CRS was asked for.
+    pub computed_on: PostGrid,
 }
 
 /// Rows computed at once, and columns: windows that fit in memory with any
@@ -65,6 +70,11 @@ impl Layer {
             Self::Source => "1",
             Self::Derived(map) => map.unit(),
         }
+    }
+
+    /// Classes and directions can't be averaged.
+    fn wants_nearest(&self) -> bool {
+        matches!(self, Self::Source | Self::Derived(DerivedMap::Aspect | DerivedMap::Normal))
     }
 
     fn description(&self) -> &'static str {
@@ -117,14 +127,16 @@ pub fn export(site: &OpenSite, request: &ExportRequest, progress: &dyn Progress)
     };
     let options = GeotiffOptions { metadata: metadata(&ground), cloud_optimized: request.cloud_optimized, ..options };
     let fill = |first_row: usize, rows: usize| band_rows(&ground, &layer, &grid, request, first_row, rows);
-    write(&ground, request, crs.as_ref(), &grid, options, matches!(layer, Layer::Source), fill, progress)?;
+    let (columns, rows) = write(&ground, request, crs.as_ref(), &grid, options, layer.wants_nearest(), fill, progress)?;
     Ok(ExportReport {
         file: request.output.clone(),
         layer: request.layer.clone(),
         unit: layer.unit().to_owned(),
         description: layer.description().to_owned(),
         crs: crs.map_or_else(|| ground.crs.name.clone(), |crs| crs.name),
-        grid,
+        columns,
+        rows,
+        computed_on: grid,
     })
 }
 
@@ -213,7 +225,7 @@ fn window(
     })
 }
 
-/// Writes rows as they are computed; with another CRS, into a file aside that
+/// Writes rows as they are computed, and gives the file's columns and rows; with another CRS, into a file aside that
 /// is then warped.
 #[allow(clippy::too_many_arguments)]
 fn write(
@@ -222,10 +234,10 @@ fn write(
     crs: Option<&Crs>,
     grid: &PostGrid,
     options: GeotiffOptions,
-    is_classes: bool,
+    wants_nearest: bool,
     rows_of: impl Fn(usize, usize) -> Result<Vec<f32>, Failure>,
     progress: &dyn Progress,
-) -> Result<(), Failure> {
+) -> Result<(usize, usize), Failure> {
     let output = &request.output;
     let folder = output.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).map_err(|error| Failure::unwritten(folder, &error))?;
@@ -247,10 +259,10 @@ fn write(
         progress.advance(rows as u64);
     }
     writer.finish(progress)?;
-    if let Some(crs) = crs {
-        reproject_geotiff(&first, output, crs, request.posting_m, is_classes, progress)?;
+    match crs {
+        Some(crs) => Ok(reproject_geotiff(&first, output, crs, request.posting_m, wants_nearest, progress)?),
+        None => Ok((grid.columns, grid.rows)),
     }
-    Ok(())
 }
 
 /// A raster layer of the stage, on the site's grid.
@@ -292,13 +304,15 @@ fn export_raster(
         }
         Ok(values)
     };
-    write(ground, request, crs.as_ref(), &grid, options, is_classes, fill, progress)?;
+    let (columns, rows) = write(ground, request, crs.as_ref(), &grid, options, is_classes, fill, progress)?;
     Ok(ExportReport {
         file: request.output.clone(),
         layer: request.layer.clone(),
         unit: layer.file.info.unit.clone(),
-        description: format!("{:?} layer from {}", layer.kind, layer.file.name).to_lowercase(),
+        description: format!("{} layer from {}", format!("{:?}", layer.kind).to_lowercase(), layer.file.name),
         crs: crs.map_or_else(|| ground.crs.name.clone(), |crs| crs.name),
-        grid,
+        columns,
+        rows,
+        computed_on: grid,
     })
 }

@@ -83,11 +83,11 @@ impl OpenSite {
             warning.place.prim = Some(source.prim.clone());
             warning
                 .with_detail(format!(
-                    "a site is drawn over the plane that touches the body at its origin; {:.0} km around it are kept of {}",
-                    side_m / 1000.0,
+                    "a site is drawn over the plane that touches the body at its origin; {:.0} km to each side of it are kept of {}",
+                    0.5 * side_m / 1000.0,
                     source.file.name
                 ))
-                .with_help("author lunco:layer:windowM to say how much is wanted")
+                .with_help("author lunco:layer:windowM, the side of a square around the origin in metres, to say how much is wanted")
         }));
         dems.sort_by(|a, b| a.grid.posting_m.total_cmp(&b.grid.posting_m));
         let (mosaic, bake) = match &self.roots.twin {
@@ -183,13 +183,19 @@ impl OpenSite {
             );
             return Err(at_anchor(self.error("anchor-body", "anchor and DEM are on different bodies", detail)).into());
         }
-        let (easting_m, northing_m) = crs.from_lon_lat(anchor.lon_deg, anchor.lat_deg)?;
-        let covers = |grid: &PostGrid| {
+        let (mut easting_m, northing_m) = crs.from_lon_lat(anchor.lon_deg, anchor.lat_deg)?;
+        let covers = |easting_m: f64| {
             let (column, row) = grid.column_row(easting_m, northing_m);
             (-0.5..grid.columns as f64 - 0.5).contains(&column) && (-0.5..grid.rows as f64 - 0.5).contains(&row)
         };
         let mut warnings = Vec::new();
-        if !covers(grid) {
+        if !covers(easting_m) {
+            // Maps that run on past their own seam have the place a turn away.
+            let turned = turns_m(crs, anchor.lon_deg, anchor.lat_deg);
+            easting_m =
+                turned.into_iter().map(|turn_m| easting_m + turn_m).find(|east| covers(*east)).unwrap_or(easting_m);
+        }
+        if !covers(easting_m) {
             let (x, y) = grid.centre_m();
             let (lon, lat) = crs.lon_lat(x, y)?;
             let mut warning = self.error("anchor-outside-dem", "anchor lies outside the finest DEM", String::new());
@@ -203,6 +209,20 @@ impl OpenSite {
             SiteFrame { origin_easting_m: easting_m, origin_northing_m: northing_m, origin_height_m: anchor.height_m };
         Ok((frame, warnings))
     }
+}
+
+/// A turn of longitude to the east and to the west, metres, on a map that goes
+/// on past its seam; none on others.
+fn turns_m(crs: &Crs, lon_deg: f64, lat_deg: f64) -> Vec<f64> {
+    let (Ok(here), Ok(beside)) = (crs.from_lon_lat(lon_deg, lat_deg), crs.from_lon_lat(lon_deg + 0.5, lat_deg)) else {
+        return vec![];
+    };
+    let turn_m = 720.0 * (beside.0 - here.0);
+    let is_same_place = |easting_m: f64| {
+        let off_deg = |lon: f64| (lon - lon_deg + 540.0).rem_euclid(360.0) - 180.0;
+        crs.lon_lat(easting_m, here.1).is_ok_and(|(lon, lat)| off_deg(lon).abs() < 1e-9 && (lat - lat_deg).abs() < 1e-9)
+    };
+    [turn_m, -turn_m].into_iter().filter(|turn_m| turn_m.is_finite() && is_same_place(here.0 + turn_m)).collect()
 }
 
 /// Heights are kept to a millimetre, to a tenth of the source's own step, and

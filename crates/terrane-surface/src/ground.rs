@@ -4,6 +4,7 @@ use crate::{Surface, TILE_CELLS, TileKey};
 use glam::DVec3;
 use rayon::prelude::*;
 use serde::Serialize;
+use terrane_core::snap_to_post;
 
 /// The ground at one place, exact on the drawn triangles of the finest level.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -33,12 +34,15 @@ impl Surface {
         let last = f64::from(TILE_CELLS - 1);
         // A place on an outer border belongs to the last cell, or, where the
         // border of the data runs along posts, to the cell before it.
-        let candidates = |place: f64| [place.floor().min(last), (place.ceil() - 1.0).clamp(0.0, last)];
+        let candidates = |place: f64| {
+            let place = snap_to_post(place);
+            [place.floor().min(last), (place.ceil() - 1.0).clamp(0.0, last)]
+        };
         let cells = candidates(v).into_iter().flat_map(|cv| candidates(u).map(|cu| (cu, cv)));
         let posting_m = lattice.posting_at_m(tile.level);
         let (height_m, normal) = cells
             .into_iter()
-            .find_map(|(cu, cv)| self.on_triangle(tile, cu as u32, cv as u32, u - cu, v - cv, posting_m))?;
+            .find_map(|(cu, cv)| self.in_cell(tile, (cu as u32, cv as u32), (u - cu, v - cv), posting_m))?;
         let dem = self.datum_height_m(x_m, z_m).map_or(self.spec().dems.len() - 1, |(_, dem)| dem);
         let is_filled = self.is_filled(x_m, z_m, dem);
         Some(Ground { height_m, normal, slope_rad: normal.y.clamp(-1.0, 1.0).acos(), posting_m, dem, is_filled, tile })
@@ -50,11 +54,26 @@ impl Surface {
     }
 
     /// Height and normal inside a cell. The diagonal joins (0, 1) and (1, 0):
-    /// the north-west triangle has s + t <= 1.
-    fn on_triangle(&self, tile: TileKey, u: u32, v: u32, s: f64, t: f64, posting_m: f64) -> Option<(f64, DVec3)> {
+    /// the north-west triangle has s + t <= 1. On the diagonal either will do,
+    /// since the other one may miss a post.
+    fn in_cell(&self, tile: TileKey, cell: (u32, u32), (s, t): (f64, f64), posting_m: f64) -> Option<(f64, DVec3)> {
+        let beyond_diagonal = snap_to_post(s + t) - 1.0;
+        let on = |is_north_west| self.on_triangle(tile, cell, (s, t), posting_m, is_north_west);
+        let found = on(beyond_diagonal <= 0.0);
+        found.or_else(|| if beyond_diagonal == 0.0 { on(false) } else { None })
+    }
+
+    fn on_triangle(
+        &self,
+        tile: TileKey,
+        (u, v): (u32, u32),
+        (s, t): (f64, f64),
+        posting_m: f64,
+        is_north_west: bool,
+    ) -> Option<(f64, DVec3)> {
         let north_east = self.leaf_post_m(tile, u + 1, v)?;
         let south_west = self.leaf_post_m(tile, u, v + 1)?;
-        let (height_m, east, south) = if s + t <= 1.0 {
+        let (height_m, east, south) = if is_north_west {
             let corner = self.leaf_post_m(tile, u, v)?;
             let (east, south) = (north_east - corner, south_west - corner);
             (corner + s * east + t * south, east, south)
@@ -99,6 +118,31 @@ mod tests {
         assert!((ground.height_m - 3.3).abs() < 1e-9);
         assert!((ground.slope_rad.to_degrees() - 45.0).abs() < 1e-9);
         assert!((ground.normal - DVec3::new(-1.0, 1.0, 0.0).normalize()).length() < 1e-12);
+    }
+
+    #[test]
+    fn every_measured_post_beside_holes_has_ground_as_long_as_a_triangle_reaches_it() {
+        // Holes at every third post of a row and a column, off round numbers.
+        let hole = |k: f64| ((k + 20.3) / 0.7).round() as i64;
+        let is_hole = |x: f64, z: f64| hole(x) % 3 == 0 && hole(z) % 4 == 0;
+        let grid = dem("holes", -20.3, 0.7, 50, |x, z| if is_hole(x, z) { f64::NAN } else { 0.5 * x - z });
+        let surface = flat_world(vec![grid]);
+        for v in 0..50 {
+            for u in 0..50 {
+                let (x, z) = (-20.3 + f64::from(u) * 0.7, -20.3 + f64::from(v) * 0.7);
+                for off in [0.0, 1e-8, -1e-8] {
+                    let inside = (0..50).contains(&u) && (off == 0.0 || (1..49).contains(&u));
+                    if !inside {
+                        continue;
+                    }
+                    let found = surface.ground_at(x + off, z).map(|ground| ground.height_m);
+                    match found {
+                        Some(height_m) => assert!(!is_hole(x, z) && (height_m - (0.5 * x - z)).abs() < 1e-5),
+                        None => assert!(is_hole(x, z) || (u == 0 || v == 0 || u == 49 || v == 49), "{u} {v} {off}"),
+                    }
+                }
+            }
+        }
     }
 
     #[test]

@@ -21,10 +21,11 @@ const PARTS: usize = 64;
 const MAX_ERROR_POSTS: f64 = 0.01;
 
 /// Warps a raster of bytes or floats to another CRS of the same body with
-/// GDAL's warper, `posting_m` apart (map units of a geographic CRS; as fine as
-/// the source when `None`): bilinear, or `nearest` for classes. What holds no
-/// data stays nodata; bilinear beside it goes by the neighbours that hold some.
-/// Names, units and metadata are kept. Memory is bounded whatever the size.
+/// GDAL's warper, `posting_m` metres apart (along a meridian of a geographic
+/// CRS; as fine as the source when `None`): bilinear, or `nearest` for classes
+/// and angles. What holds no data stays nodata; bilinear beside it goes by the
+/// neighbours that hold some. Names, units and metadata are kept. Memory is
+/// bounded whatever the size. Gives columns and rows.
 pub fn reproject_geotiff(
     from: &Path,
     to: &Path,
@@ -32,12 +33,14 @@ pub fn reproject_geotiff(
     posting_m: Option<f64>,
     nearest: bool,
     progress: &dyn Progress,
-) -> Result<(), GeoError> {
+) -> Result<(usize, usize), GeoError> {
     let source = open(from)?;
     let info = raster_info(from, &RasterSettings::default())?;
     let source_crs = info.crs.ok_or_else(|| GeoError::NoCrs { path: from.to_owned() })?;
     source_crs.same_body(crs)?;
     let gt = info.geotransform.ok_or_else(|| GeoError::NoGeotransform { path: from.to_owned() })?;
+    let metres_per_degree = crs.body.semi_major_m.to_radians();
+    let posting_m = posting_m.map(|posting_m| if crs.projected { posting_m } else { posting_m / metres_per_degree });
     let (grid, scale) = covering_grid(from, &source_crs, gt, (info.columns, info.rows), crs, posting_m)?;
     let options = options_like(from, &source)?;
     let warp = warp_text(from, &source_crs, gt, crs, (&grid, scale), &options, nearest)?;
@@ -56,7 +59,8 @@ pub fn reproject_geotiff(
         }
         progress.advance(size.1 as u64);
     }
-    writer.finish(progress)
+    writer.finish(progress)?;
+    Ok((grid.columns, grid.rows))
 }
 
 /// Types, names, units and metadata of what is warped.

@@ -13,6 +13,7 @@ use quick_cache::sync::Cache;
 use rayon::prelude::*;
 use serde::Serialize;
 use std::sync::Arc;
+use terrane_core::snap_to_post;
 
 /// Leaves that are kept: some 100 KiB each.
 const LEAVES: usize = 2048;
@@ -248,7 +249,10 @@ impl Walk<'_> {
         let posting_m = self.caster.surface.lattice().posting_at_m(tile.level);
         parts.into_iter().flatten().find_map(|part| {
             let [s, t] = place(0.5 * (part[0] + part[1]));
-            let triangle = Triangle::of(corners_m, s + t <= 1.0)?;
+            // On the diagonal either will do, as in a query.
+            let beyond_diagonal = snap_to_post(s + t) - 1.0;
+            let triangle = Triangle::of(corners_m, beyond_diagonal <= 0.0)
+                .or_else(|| if beyond_diagonal == 0.0 { Triangle::of(corners_m, false) } else { None })?;
             let above = |distance_m: f64| {
                 let [s, t] = place(distance_m);
                 self.ray.origin_m.y + distance_m * self.ray.direction.y - triangle.height_m(s, t)
