@@ -98,6 +98,7 @@ impl DemFile {
             let what = "its geotransform is flat: pixels have no area".to_owned();
             return Err(GeoError::UnfitGrid { path: path.to_owned(), what });
         }
+        refuse_cut_short(path, &target, &info)?;
         let body_radius_m = crs.body.semi_major_m;
         let (rule, mut notes) = HeightRule::new(path, &dataset, &info, settings, body_radius_m)?;
         let rule = if is_heights { rule } else { HeightRule { most_m: f64::INFINITY, ..rule } };
@@ -128,6 +129,11 @@ impl DemFile {
         memory.save(options.key_memory);
 
         if is_heights && found.is_radius(body_radius_m) {
+            if crs.body.semi_minor_m != crs.body.semi_major_m {
+                let what = "its values are distances from the body's centre, and its CRS lies on an ellipsoid, where such \
+                            a distance is not a height; state an offset, or a CRS on a sphere";
+                return Err(GeoError::UnfitValues { path: path.to_owned(), what: what.to_owned() });
+            }
             source.rule.radius_m = body_radius_m;
             notes.push(radius_note(path, body_radius_m, &info));
         }
@@ -337,6 +343,22 @@ impl DemFile {
             GeoError::Transform { message: format!("post {column}, {row} of {} lies off the body", self.name) }
         })
     }
+}
+
+/// An ASCII grid takes two bytes a post at least; GDAL reads on and on in one
+/// that ends before.
+fn refuse_cut_short(path: &Path, target: &Path, info: &RasterInfo) -> Result<(), GeoError> {
+    const ASCII_GRIDS: [&str; 3] = ["AAIGrid", "GRASSASCIIGrid", "ISG"];
+    let least = 2 * (info.columns as u64).saturating_mul(info.rows as u64);
+    let held = std::fs::metadata(target).map_or(u64::MAX, |found| found.len());
+    if !ASCII_GRIDS.contains(&info.driver.as_str()) || held >= least - 1 {
+        return Ok(());
+    }
+    let message = format!(
+        "its header promises {} x {} posts, which take {least} bytes at least; it holds {held}: it is cut short",
+        info.columns, info.rows
+    );
+    Err(GeoError::Unreadable { path: path.to_owned(), message })
 }
 
 /// The name inside an archive, which its bytes alone do not tell.

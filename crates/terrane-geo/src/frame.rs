@@ -146,9 +146,11 @@ pub(crate) fn grid_in(
 
 /// Points on the pixels' outline and inside of it, as posts.
 fn spread(placement: &Placement) -> Vec<(f64, f64)> {
-    // A hair inside, so that no edge falls on the far side of a map's seam.
+    // A hair inside, so that no edge falls on the far side of a map's seam;
+    // less than what counts as being on a post.
+    const HAIR: f64 = 2e-7;
     let along = |count: usize, length: usize, i: usize| {
-        (i as f64 / count as f64 * length as f64).clamp(1e-6, length as f64 - 1e-6) - 0.5
+        (i as f64 / count as f64 * length as f64).clamp(HAIR, length as f64 - HAIR) - 0.5
     };
     let (columns, rows) = (placement.columns, placement.rows);
     let mut posts = Vec::with_capacity(4 * EDGE + INSIDE * INSIDE + 8);

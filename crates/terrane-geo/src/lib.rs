@@ -52,5 +52,6 @@ pub use open::Allowed;
 pub use statistics::{DemStatistics, statistics};
 pub use vrt::referenced_files;
 pub use write::{
-    Compression, GeotiffBand, GeotiffOptions, GeotiffValues, GeotiffWriter, PixelType, reproject_geotiff, write_geotiff,
+    Compression, GeotiffBand, GeotiffOptions, GeotiffValues, GeotiffWriter, PixelType, geotiff_metadata,
+    reproject_geotiff, write_geotiff,
 };

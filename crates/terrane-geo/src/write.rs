@@ -27,6 +27,14 @@ pub enum GeotiffValues<'a> {
     Byte(&'a [u8]),
 }
 
+/// A metadata item of a GeoTIFF; `None` when the file is no GeoTIFF or has no
+/// such item.
+pub fn geotiff_metadata(path: &Path, item: &str) -> Option<String> {
+    set_up_gdal();
+    let dataset = Dataset::open(path).ok().filter(|dataset| dataset.driver().short_name() == "GTiff")?;
+    dataset.metadata_item(item, "")
+}
+
 /// Writes a compressed GeoTIFF. `point` marks posts as points
 /// (`AREA_OR_POINT=Point`) rather than as areas; the posts lie at the same map
 /// coordinates either way. The file appears under its name only when whole.

@@ -265,3 +265,24 @@ fn a_name_that_is_no_file_opens_and_has_a_key() {
     Sheet::default().write(path, &[6.0; 64]);
     assert_ne!(open(path).key, first.key);
 }
+
+#[test]
+fn a_grid_cut_short_and_radii_on_an_ellipsoid_are_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cut.asc");
+    std::fs::write(&path, "ncols 30000\nnrows 30000\nxllcorner 0\nyllcorner 0\ncellsize 1\nNODATA_value -9999\n1 ")
+        .unwrap();
+    let settings = RasterSettings { crs: Some("EPSG:32611".into()), ..RasterSettings::default() };
+    let error = open_with(&path, &settings).unwrap_err().to_string();
+    assert!(error.contains("cut short"), "{error}");
+    let whole = "ncols 2\nnrows 2\nxllcorner 0\nyllcorner 0\ncellsize 1\n1 2\n3 4";
+    std::fs::write(&path, whole).unwrap();
+    assert_eq!(open_with(&path, &settings).unwrap().sample_range_m, Some((1.0, 4.0)));
+
+    let path = folder.path().join("radii.tif");
+    Sheet { crs: "EPSG:32611", ..Sheet::default() }.write(&path, &[6_371_100.0; 64]);
+    let error = open_with(&path, &RasterSettings::default()).unwrap_err().to_string();
+    assert!(error.contains("ellipsoid"), "{error}");
+    let settings = RasterSettings { offset: Some(-6_371_000.0), ..RasterSettings::default() };
+    assert_eq!(open_with(&path, &settings).unwrap().sample_range_m, Some((100.0, 100.0)));
+}

@@ -263,3 +263,26 @@ fn filling_closes_small_holes_of_a_warped_grid_and_marks_them() {
     assert!(before.iter().zip(&marks).all(|(height, filled)| height.is_nan() == *filled));
     assert!(a.is_all_measured() && !b.is_all_measured());
 }
+
+#[test]
+fn flipped_and_transposed_grids_lose_no_post() {
+    let values: Vec<f32> = (0..7 * 5).map(|k| (k * k % 31) as f32).collect();
+    let folder = tempfile::tempdir().unwrap();
+    for (name, gt) in [
+        ("south up", [500.0, 10.0, 0.0, 100.0, 0.0, 10.0]),
+        ("east flipped", [500.0, -10.0, 0.0, 100.0, 0.0, -10.0]),
+        ("transposed", [500.0, 0.0, 10.0, 100.0, 10.0, 0.0]),
+    ] {
+        let path = folder.path().join(format!("{name}.tif"));
+        Sheet { gt, size: (7, 5), ..Sheet::default() }.write(&path, &values);
+        let dem = open(&path);
+        let (frame, grid) = dem.natural_frame().unwrap();
+        assert_eq!(grid.columns * grid.rows, 35, "{name}");
+        let mut found: Vec<f32> = read_all(dem.posts(&frame, grid).unwrap().as_ref());
+        let mut expected = values.clone();
+        found.sort_by(f32::total_cmp);
+        expected.sort_by(f32::total_cmp);
+        let off = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert!(off < 1e-4 && !found.iter().any(|height| height.is_nan()), "{name}: {off} {found:?}");
+    }
+}

@@ -110,6 +110,11 @@ pub fn layer_names() -> Vec<&'static str> {
 /// Computes a layer band by band and writes it; the file appears under its
 /// name only when it is whole.
 pub fn export(site: &OpenSite, request: &ExportRequest, progress: &dyn Progress) -> Result<ExportReport, Failure> {
+    check_output(&request.output)?;
+    request
+        .options
+        .check()
+        .map_err(|error| Diagnostic::error("derived-map", "map can't be derived").with_detail(error.to_string()))?;
     let ground = site.ground(progress)?;
     let layer = match request.layer.as_str() {
         "height" => Layer::Height,
@@ -140,8 +145,35 @@ pub fn export(site: &OpenSite, request: &ExportRequest, progress: &dyn Progress)
     })
 }
 
+/// Metadata item of every export: the key of the ground that it shows.
+const GROUND_ITEM: &str = "TERRANE_GROUND";
+
 fn metadata(ground: &Ground) -> Vec<(String, String)> {
-    vec![("TERRANE_GROUND".to_owned(), ground.key.to_string())]
+    vec![(GROUND_ITEM.to_owned(), ground.key.to_string())]
+}
+
+/// Refuses an output that would take the place of something else: only an
+/// earlier export is replaced.
+fn check_output(output: &Path) -> Result<(), Failure> {
+    let refused = |detail: &str| -> Result<(), Failure> {
+        Err(Diagnostic::error("export-output", "output can't be written")
+            .with_place(Place::file(output.display().to_string()))
+            .with_detail(detail)
+            .with_help("name another file, ending in .tif")
+            .into())
+    };
+    let ends = |ending: &str| output.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending));
+    if !(ends("tif") || ends("tiff")) || output.to_string_lossy().starts_with("/vsi") {
+        return refused("an export is a GeoTIFF on disk, and its name ends in .tif or .tiff");
+    }
+    match std::fs::metadata(output) {
+        Err(_) => Ok(()),
+        Ok(found) if !found.is_file() => refused("it exists, and is no file"),
+        Ok(_) if terrane_geo::geotiff_metadata(output, GROUND_ITEM).is_none() => {
+            refused("it exists, and was not written by `terrane export`; it is left alone")
+        }
+        Ok(_) => Ok(()),
+    }
 }
 
 /// The grid over a DEM's footprint: its own posts, or others from the same

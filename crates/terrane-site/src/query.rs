@@ -32,7 +32,8 @@ pub struct HeightAnswer {
 pub struct GroundAnswer {
     /// Site y, metres.
     pub y_m: f64,
-    /// Height above the DEM's datum, metres.
+    /// Height above the DEM's datum, metres: between posts, as their triangle
+    /// goes over a flat datum.
     pub datum_height_m: f64,
     /// How far the body curves away here, metres; already in `y_m`.
     pub curvature_drop_m: f64,
@@ -191,7 +192,7 @@ fn answer(ground: &Ground, x_m: f64, z_m: f64, found: &terrane_surface::Ground) 
     let drop = ground.surface.curvature_drop_m(x_m, z_m);
     GroundAnswer {
         y_m: found.height_m,
-        datum_height_m: found.height_m + drop + ground.frame.origin_height_m,
+        datum_height_m: found.datum_height_m,
         curvature_drop_m: drop,
         normal: found.normal.to_array(),
         slope_deg: found.slope_rad.to_degrees(),

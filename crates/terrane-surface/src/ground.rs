@@ -11,6 +11,9 @@ use terrane_core::snap_to_post;
 pub struct Ground {
     /// Site y, metres.
     pub height_m: f64,
+    /// Height above the datum, metres: that of the triangle's posts, in
+    /// between as the triangle goes.
+    pub datum_height_m: f64,
     /// Upward unit normal of the triangle, site frame.
     pub normal: DVec3,
     /// Angle between the normal and straight up, radians.
@@ -29,7 +32,10 @@ impl Surface {
     /// The ground at site x, z (metres). `None` in a hole or outside.
     pub fn ground_at(&self, x_m: f64, z_m: f64) -> Option<Ground> {
         let lattice = self.lattice();
-        let (i, j) = ((x_m - lattice.x0_m) / lattice.posting_m, (z_m - lattice.z0_m) / lattice.posting_m);
+        // A place within rounding of the outermost posts is on them.
+        let inside = |place: f64| if snap_to_post(place) == 0.0 { 0.0 } else { place };
+        let i = inside((x_m - lattice.x0_m) / lattice.posting_m);
+        let j = inside((z_m - lattice.z0_m) / lattice.posting_m);
         let (tile, u, v) = lattice.leaf_at(i, j)?;
         let last = f64::from(TILE_CELLS - 1);
         // A place on an outer border belongs to the last cell, or, where the
@@ -40,12 +46,22 @@ impl Surface {
         };
         let cells = candidates(v).into_iter().flat_map(|cv| candidates(u).map(|cu| (cu, cv)));
         let posting_m = lattice.posting_at_m(tile.level);
-        let (height_m, normal) = cells
+        let (height_m, drop_m, normal) = cells
             .into_iter()
             .find_map(|(cu, cv)| self.in_cell(tile, (cu as u32, cv as u32), (u - cu, v - cv), posting_m))?;
         let dem = self.datum_height_m(x_m, z_m).map_or(self.spec().dems.len() - 1, |(_, dem)| dem);
         let is_filled = self.is_filled(x_m, z_m, dem);
-        Some(Ground { height_m, normal, slope_rad: normal.y.clamp(-1.0, 1.0).acos(), posting_m, dem, is_filled, tile })
+        let datum_height_m = height_m + drop_m + self.spec().origin_height_m;
+        Some(Ground {
+            height_m,
+            datum_height_m,
+            normal,
+            slope_rad: normal.y.clamp(-1.0, 1.0).acos(),
+            posting_m,
+            dem,
+            is_filled,
+            tile,
+        })
     }
 
     /// [`Surface::ground_at`] for many places, on all cores, in order.
@@ -53,10 +69,17 @@ impl Surface {
         places_xz_m.par_iter().map(|&(x_m, z_m)| self.ground_at(x_m, z_m)).collect()
     }
 
-    /// Height and normal inside a cell. The diagonal joins (0, 1) and (1, 0):
+    /// Height, how far below the tangent plane its datum is, and normal inside a
+    /// cell. The diagonal joins (0, 1) and (1, 0):
     /// the north-west triangle has s + t <= 1. On the diagonal either will do,
     /// since the other one may miss a post.
-    fn in_cell(&self, tile: TileKey, cell: (u32, u32), (s, t): (f64, f64), posting_m: f64) -> Option<(f64, DVec3)> {
+    fn in_cell(
+        &self,
+        tile: TileKey,
+        cell: (u32, u32),
+        (s, t): (f64, f64),
+        posting_m: f64,
+    ) -> Option<(f64, f64, DVec3)> {
         let beyond_diagonal = snap_to_post(s + t) - 1.0;
         let on = |is_north_west| self.on_triangle(tile, cell, (s, t), posting_m, is_north_west);
         let found = on(beyond_diagonal <= 0.0);
@@ -70,19 +93,28 @@ impl Surface {
         (s, t): (f64, f64),
         posting_m: f64,
         is_north_west: bool,
-    ) -> Option<(f64, DVec3)> {
+    ) -> Option<(f64, f64, DVec3)> {
         let north_east = self.leaf_post_m(tile, u + 1, v)?;
         let south_west = self.leaf_post_m(tile, u, v + 1)?;
-        let (height_m, east, south) = if is_north_west {
+        let drop_m = |u: u32, v: u32| {
+            let (i, j) = tile.first_post();
+            let post = |first: u64, k: u32| first + (u64::from(k) << tile.level);
+            let (x_m, z_m) = self.lattice().post_xz_m(post(i, u), post(j, v));
+            self.curvature_drop_m(x_m, z_m)
+        };
+        let (drop_east_m, drop_south_m) = (drop_m(u + 1, v), drop_m(u, v + 1));
+        let (height_m, drop_m, east, south) = if is_north_west {
             let corner = self.leaf_post_m(tile, u, v)?;
             let (east, south) = (north_east - corner, south_west - corner);
-            (corner + s * east + t * south, east, south)
+            let drop_m = (1.0 - s - t) * drop_m(u, v) + s * drop_east_m + t * drop_south_m;
+            (corner + s * east + t * south, drop_m, east, south)
         } else {
             let corner = self.leaf_post_m(tile, u + 1, v + 1)?;
             let (east, south) = (corner - south_west, corner - north_east);
-            (corner - (1.0 - s) * east - (1.0 - t) * south, east, south)
+            let drop_m = (s + t - 1.0) * drop_m(u + 1, v + 1) + (1.0 - s) * drop_south_m + (1.0 - t) * drop_east_m;
+            (corner - (1.0 - s) * east - (1.0 - t) * south, drop_m, east, south)
         };
-        Some((height_m, DVec3::new(-east, posting_m, -south).normalize()))
+        Some((height_m, drop_m, DVec3::new(-east, posting_m, -south).normalize()))
     }
 }
 
@@ -196,5 +228,10 @@ mod tests {
         let surface = Surface::new(spec).unwrap();
         assert!((surface.height_m(20_000.0, 0.0).unwrap() + 115.1183).abs() < 1e-3);
         assert_eq!(surface.height_m(0.0, 0.0), Some(0.0));
+        // A triangle is a chord: lower than the datum's arc, at datum height 0.
+        for (x, z) in [(200.0, 200.0), (150.0, 100.0), (-19_900.0, 8_300.0), (350.0, 300.0)] {
+            let ground = surface.ground_at(x, z).unwrap();
+            assert!(ground.datum_height_m.abs() < 1e-9 && ground.height_m < -surface.curvature_drop_m(x, z), "{x}");
+        }
     }
 }

@@ -72,12 +72,16 @@ impl Surface {
     }
 }
 
-/// Shifts each DEM but the finest by the median of its disagreement with the
-/// finest DEM whose border it covers, finest first. `dems` are sorted so.
+/// Shifts each DEM but the finest by the median of its disagreement along the
+/// longest border of a finer one that it covers, finest first, so that a small
+/// inset does not decide for a wide context. `dems` are sorted so.
 pub fn level(dems: &mut [DemGrid]) {
     for coarser in 1..dems.len() {
-        let found = (0..coarser).find_map(|finer| disagreement(&dems[finer], &dems[coarser]));
-        if let Some((_, [_, median_m, ..])) = found {
+        let borders = (0..coarser).filter_map(|finer| {
+            let (posts, [_, median_m, ..]) = disagreement(&dems[finer], &dems[coarser])?;
+            Some((posts as f64 * dems[finer].posting_m, median_m))
+        });
+        if let Some((_, median_m)) = borders.max_by(|a, b| a.0.total_cmp(&b.0)) {
             dems[coarser].shift_m += median_m;
         }
     }

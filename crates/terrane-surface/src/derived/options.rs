@@ -24,10 +24,11 @@ impl Default for DerivedOptions {
 }
 
 impl DerivedOptions {
-    pub(super) fn check(&self) -> Result<(), DerivedError> {
-        let counts = [("sky_azimuths", self.sky_azimuths, 4096), ("sky_radius_posts", self.sky_radius_posts, 65536)];
+    /// An error that names the option which is out of range.
+    pub fn check(&self) -> Result<(), DerivedError> {
+        let counts = [("sky_azimuths", self.sky_azimuths, 4096), ("sky_radius_posts", self.sky_radius_posts, 4096)];
         if let Some((option, given, _)) = counts.into_iter().find(|(_, count, most)| *count == 0 || count > most) {
-            let expected = "at least 1, at most 4096 azimuths and 65536 posts";
+            let expected = "at least 1, at most 4096 azimuths and 4096 posts";
             return Err(DerivedError::Option { option, given: given as f64, expected });
         }
         let angles = [("sun_azimuth_deg", self.sun_azimuth_deg), ("sun_elevation_deg", self.sun_elevation_deg)];

@@ -149,9 +149,8 @@ impl Walk<'_> {
     /// The part of a part over a square of `span` finest cells.
     fn clip(&self, part: Part, first: [f64; 2], span: f64) -> Option<Part> {
         let [mut begin, mut end] = part;
-        for axis in 0..2 {
-            let (origin, direction) = (self.origin[axis], self.direction[axis]);
-            let (low, high) = (first[axis], first[axis] + span);
+        for ((origin, direction), low) in self.origin.into_iter().zip(self.direction).zip(first) {
+            let high = low + span;
             if direction == 0.0 {
                 if !(low..=high).contains(&origin) {
                     return None;
