@@ -144,11 +144,15 @@ fn windows(dataset: &Dataset, driver: &str) -> Vec<PostWindow> {
         let key = format!("BLOCK_OFFSET_{}_{}", block % across, block / across);
         band.metadata_item(&key, "TIFF").is_some_and(|offset| offset != "0")
     };
-    let mut blocks: Vec<usize> = (0..across * down).filter(|block| !sparse || holds(*block)).collect();
-    if blocks.len() > BLOCKS {
-        let count = blocks.len();
-        blocks = (0..BLOCKS).map(|i| blocks[(2 * i + 1) * count / (2 * BLOCKS)]).collect();
-    }
+    let count = across.saturating_mul(down);
+    // The table of a GeoTIFF's blocks is in the file; other formats promise
+    // what they like, so that their blocks are not listed.
+    let written: Option<Vec<usize>> = sparse.then(|| (0..count).filter(|block| holds(*block)).collect());
+    let count = written.as_ref().map_or(count, Vec::len);
+    let nth = |i: usize| written.as_ref().map_or(i, |written| written[i]);
+    let spread = |i: usize| ((2 * i as u128 + 1) * count as u128 / (2 * BLOCKS as u128)) as usize;
+    let blocks: Vec<usize> =
+        if count > BLOCKS { (0..BLOCKS).map(|i| nth(spread(i))).collect() } else { (0..count).map(nth).collect() };
     let window = |block: usize| {
         let (column, row) = (block % across * wide, block / across * high);
         let (columns, rows) = (wide.min(columns - column), high.min(rows - row));

@@ -50,6 +50,16 @@ pub enum ArchiveError {
         /// Why.
         source: std::io::Error,
     },
+    /// More posts than one archive takes.
+    #[error(
+        "{posts} posts are more than one archive takes ({most}); choose a part with lunco:layer:windowM, or a coarser lunco:layer:targetRes"
+    )]
+    TooLarge {
+        /// Posts of all DEMs.
+        posts: u128,
+        /// As many are taken.
+        most: u128,
+    },
     /// The heights to bake could not be read.
     #[error("heights can't be read: {0}")]
     Heights(#[from] PostReadError),

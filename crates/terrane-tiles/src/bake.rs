@@ -52,6 +52,8 @@ pub struct BakeOptions {
     pub reference_m: f64,
 }
 
+/// Posts of one archive: its tiles are listed in memory, some 250 bytes each.
+const MOST_POSTS: u128 = 100_000_000_000;
 /// Tiles that are worked on before anything is written, at least a row.
 const TILES_A_STEP: usize = 1024;
 
@@ -78,6 +80,10 @@ pub fn bake(
     options: &BakeOptions,
     progress: &dyn Progress,
 ) -> Result<Archive, ArchiveError> {
+    let posts = surface.spec().dems.iter().map(|dem| dem.columns as u128 * dem.rows as u128).sum();
+    if posts > MOST_POSTS {
+        return Err(ArchiveError::TooLarge { posts, most: MOST_POSTS });
+    }
     let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
     let lock = lock_folder(folder, progress)?;
     // Whoever held the lock may have baked the same.
