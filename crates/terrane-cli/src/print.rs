@@ -4,6 +4,7 @@ use serde::Serialize;
 use std::io::Write;
 use terrane_core::{Diagnostic, ParamValue};
 use terrane_geo::{Footprint, PostGrid};
+use terrane_surface::Source;
 use terrane_site::archive::ArchiveReport;
 use terrane_site::bake::BakeReport;
 use terrane_site::bench::BenchReport;
@@ -202,8 +203,19 @@ pub fn height(answer: &HeightAnswer) {
     let [x, y, z] = ground.normal;
     say!("normal    {x:.6}, {y:.6}, {z:.6} (site x, y, z)");
     say!("slope     {:.3} degrees", ground.slope_deg);
-    let filled = if ground.is_filled { ", filled in and not measured" } else { "" };
-    say!("source    {}{filled}; drawn with posts {} m apart", ground.source, ground.posting_m);
+    let origin = match ground.origin {
+        Source::Measured => "",
+        Source::Filled => ", filled in and not measured",
+        Source::Synthesised => ", synthesised and not measured",
+        Source::Edited => ", edited",
+    };
+    say!("source    {}{origin}; drawn with posts {} m apart", ground.source, ground.posting_m);
+    if !ground.shaped_by.is_empty() {
+        say!("shaped by {}", ground.shaped_by.join(", "));
+    }
+    if ground.class != 0 {
+        say!("class     {}, painted", ground.class);
+    }
 }
 
 pub fn inspect(report: &InspectReport) {

@@ -53,7 +53,7 @@ pub fn bake(site: &OpenSite, progress: &dyn Progress) -> Result<BakeReport, Fail
         tiles: archive.nodes.len(),
         levels: archive.lattice.root_level + 1,
         bytes: archive.file_bytes,
-        posts: ground.dems.iter().map(|source| source.grid.columns * source.grid.rows).sum(),
+        posts: ground.surface.spec().dems.iter().map(|dem| dem.columns * dem.rows).sum(),
         height_error_m: archive.heights.error_m(),
         root_error_m: archive.nodes.get(&archive.lattice.root()).map_or(0.0, |node| node.error_m),
         archive: archive.path().to_owned(),
@@ -68,18 +68,30 @@ pub(crate) fn ensure_baked(
     ground: &Ground,
     progress: &dyn Progress,
 ) -> Result<(Archive, bool), Failure> {
-    let path = site.cache_folder().join(format!("{}.pyramid", ground.key.short()));
-    match Archive::open(&path, Some(&ground.key)) {
+    let (surface, key) = ground.baked();
+    let path = site.cache_folder().join(format!("{}.pyramid", key.short()));
+    match Archive::open(&path, Some(key)) {
         Ok(archive) => return Ok((archive, true)),
         Err(error) if error.is_mended_by_baking() => {}
         Err(error) => return Err(error.into()),
     }
-    let archive = terrane_tiles::bake(&ground.surface, &path, &ground.key, &ground.bake, progress)?;
+    let archive = terrane_tiles::bake(surface, &path, key, &ground.bake, progress)?;
     Ok((archive, false))
+}
+
+/// The archive of a site with its edits laid over what is baked.
+pub(crate) fn drawn(site: &OpenSite, ground: &Ground, progress: &dyn Progress) -> Result<Archive, Failure> {
+    let (archive, _) = ensure_baked(site, ground, progress)?;
+    if !ground.is_edited() {
+        return Ok(archive);
+    }
+    let (baked, _) = ground.baked();
+    Ok(archive.with_edits(baked, &ground.surface, &ground.bake, &ground.key, progress)?.0)
 }
 
 /// Bakes again what was found damaged.
 pub(crate) fn bake_anew(ground: &Ground, archive: &Archive, progress: &dyn Progress) -> Result<Archive, Failure> {
+    let (surface, key) = ground.baked();
     std::fs::remove_file(archive.path()).map_err(|error| Failure::unwritten(archive.path(), &error))?;
-    Ok(terrane_tiles::bake(&ground.surface, archive.path(), &ground.key, &ground.bake, progress)?)
+    Ok(terrane_tiles::bake(surface, archive.path(), key, &ground.bake, progress)?)
 }

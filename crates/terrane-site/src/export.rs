@@ -1,7 +1,6 @@
 //! `terrane export`: heights, maps derived from them and raster layers as
 //! GeoTIFFs, of any size.
 
-use crate::dems::DemSource;
 use crate::ground::Ground;
 use crate::{Failure, OpenSite};
 use serde::Serialize;
@@ -179,15 +178,15 @@ fn check_output(output: &Path) -> Result<(), Failure> {
 /// The grid over a DEM's footprint: its own posts, or others from the same
 /// corner.
 fn grid(ground: &Ground, request: &ExportRequest) -> Result<PostGrid, Failure> {
-    let source: &DemSource = match &request.dem {
-        None => &ground.dems[0],
-        Some(prim) => ground.dems.iter().find(|source| source.prim == *prim).ok_or_else(|| {
+    let dem = match &request.dem {
+        None => 0,
+        Some(prim) => ground.dems.iter().position(|source| source.prim == *prim).ok_or_else(|| {
             let known: Vec<&str> = ground.dems.iter().map(|source| source.prim.as_str()).collect();
             Diagnostic::error("dem-unknown", "DEM not found")
                 .with_detail(format!("`{prim}` is no DEM of the site; there are {}", known.join(", ")))
         })?,
     };
-    let own = source.grid;
+    let own = ground.grid(dem);
     let Some(posting_m) = request.posting_m else { return Ok(own) };
     let count = |posts: usize| ((posts - 1) as f64 * own.posting_m / posting_m + 1e-6).floor() as usize + 1;
     let grid = PostGrid { posting_m, columns: count(own.columns), rows: count(own.rows), ..own };

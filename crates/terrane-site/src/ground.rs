@@ -1,12 +1,13 @@
 //! From a terrain prim to its surface: DEMs read, placed, joined.
 
 use crate::dems::{self, DemSource};
+use crate::modifiers::Scale;
 use crate::{Failure, OpenSite};
 use terrane_assets::BakeSettings;
 use terrane_core::{ContentKey, Diagnostic, KeyBuilder, Progress, SiteFrame};
 use terrane_geo::{Crs, DemFile, PostGrid};
 use terrane_stage::spec::{TerrainLayer, TerrainSpec};
-use terrane_surface::{DemGrid, Disagreement, Surface, SurfaceSpec};
+use terrane_surface::{DemGrid, Disagreement, SiteRect, Surface, SurfaceError, SurfaceSpec};
 use terrane_tiles::{BakeOptions, HeightCode};
 
 /// The ground of a site.
@@ -20,7 +21,7 @@ pub struct Ground {
     pub frame: SiteFrame,
     /// Longitude and latitude of the site origin, degrees.
     pub origin_lon_lat_deg: (f64, f64),
-    /// DEMs, finest first.
+    /// DEMs, finest first; none over a level base.
     pub dems: Vec<DemSource>,
     /// How far DEMs disagree along their borders, after any levelling.
     pub disagreements: Vec<Disagreement>,
@@ -28,14 +29,40 @@ pub struct Ground {
     pub bake: BakeOptions,
     /// Key of everything that shapes the surface and what is baked of it.
     pub key: ContentKey,
+    /// The surface without its edits: what is baked. Edits are laid over it
+    /// when it is drawn.
+    pub unedited: Surface,
+    /// Its key.
+    pub unedited_key: ContentKey,
     /// What is worth saying.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 /// Layer kinds that this version draws. Others are named in a warning.
-const DRAWN_KINDS: &[&str] = &["dem", "shader"];
+const DRAWN_KINDS: &[&str] = &["dem", "shader", "craters", "overzoom", "edit"];
 
 impl Ground {
+    /// Posts of the DEM number `dem`, finest first, or of the level base, in
+    /// the map frame.
+    pub fn grid(&self, dem: usize) -> PostGrid {
+        self.dems.get(dem).map_or_else(|| self.grid_of(&self.surface.spec().dems[0]), |source| source.grid)
+    }
+
+    fn grid_of(&self, dem: &DemGrid) -> PostGrid {
+        let (easting_m, northing_m) = self.frame.map_from_site(dem.x0_m, dem.z0_m);
+        PostGrid { easting_m, northing_m, posting_m: dem.posting_m, columns: dem.columns, rows: dem.rows }
+    }
+
+    /// True when edits change the ground.
+    pub fn is_edited(&self) -> bool {
+        self.surface.spec().modifiers.len() != self.unedited.spec().modifiers.len()
+    }
+
+    /// The surface to bake and its key.
+    pub(crate) fn baked(&self) -> (&Surface, &ContentKey) {
+        (&self.unedited, &self.unedited_key)
+    }
+
     /// An error when heights could not be read since the site was opened: then
     /// what was answered as "no ground" may be ground.
     pub fn check_read(&self) -> Result<(), Failure> {
@@ -57,15 +84,18 @@ impl OpenSite {
             opened.push((layer, file, crs, grid));
         }
         opened.sort_by(|a, b| a.3.posting_m.total_cmp(&b.3.posting_m));
-        let Some((_, finest, crs, grid)) = opened.first() else {
-            let mut error =
-                self.error("terrain-no-dem", "terrain has no DEM", "it has no enabled layer of kind `dem`".into());
-            error.place.prim = Some(terrain.prim.clone());
-            return Err(error.with_help("add a child with lunco:layer = \"dem\" and lunco:layer:demSource").into());
+        let (crs, frame) = match opened.first() {
+            Some((_, finest, crs, grid)) => {
+                let (frame, warnings) = self.site_frame(finest, crs, grid)?;
+                diagnostics.extend(warnings);
+                (crs.clone(), frame)
+            }
+            None => {
+                let (crs, frame, notes) = self.frame_without_dem(terrain)?;
+                diagnostics.extend(notes);
+                (crs, frame)
+            }
         };
-        let (crs, grid) = (crs.clone(), *grid);
-        let (frame, warnings) = self.site_frame(finest, &crs, &grid)?;
-        diagnostics.extend(warnings);
         let origin_lon_lat_deg = crs.lon_lat(frame.origin_easting_m, frame.origin_northing_m)?;
 
         let mut dems = Vec::new();
@@ -101,7 +131,17 @@ impl OpenSite {
         if mosaic.level {
             terrane_surface::level(&mut grids);
         }
+        let modifiers = match grids.iter().map(DemGrid::rect).reduce(SiteRect::joined) {
+            Some(whole) => self.modifiers(terrain, &Scale { posting_m: grids[0].posting_m, whole })?,
+            None => {
+                let (base, modifiers) = self.level_base(terrain, &crs, &frame)?;
+                grids.push(base);
+                modifiers
+            }
+        };
+        let settings_posting_m = grids[0].posting_m;
         let spec = SurfaceSpec {
+            modifiers: vec![],
             dems: grids,
             curvature_radius_m: Some(crs.body.curvature_radius_m(origin_lon_lat_deg.1)),
             origin_height_m: frame.origin_height_m,
@@ -110,14 +150,50 @@ impl OpenSite {
                 .filter(|postings| postings.is_finite() && *postings >= 0.0)
                 .unwrap_or(SurfaceSpec::default().blend_postings),
         };
-        let bake = bake_options(&dems, &frame, &bake);
-        let key = surface_key(&crs, &dems, &frame, &spec, &bake);
-        let surface =
-            Surface::new(spec).map_err(|error| self.error("surface", "the DEMs make no surface", error.to_string()))?;
-        let disagreements = surface.disagreements();
-        let ground = Ground { surface, crs, frame, origin_lon_lat_deg, dems, disagreements, bake, key, diagnostics };
+        let settings = bake;
+        let bake = bake_options(&dems, &frame, &settings, settings_posting_m);
+        let base_key = surface_key(&crs, &dems, &frame, &spec, &bake);
+        let bare = Surface::new(spec).map_err(|error| self.surface_error(error))?;
+        let disagreements = bare.disagreements();
+        let surface = bare.revised(modifiers).map_err(|error| self.surface_error(error))?;
+        let unedited = surface.without_edits().map_err(|error| self.surface_error(error))?;
+        // Finer posts need finer heights; those of a hundredth of a millimetre do for any.
+        let bake = match unedited.modifiers().is_empty() {
+            true => bake,
+            false => bake_options(&dems, &frame, &settings, unedited.lattice().posting_m.max(0.02)),
+        };
+        let ground = Ground {
+            key: shaped_key(&base_key, &surface),
+            unedited_key: shaped_key(&base_key, &unedited),
+            surface,
+            unedited,
+            crs,
+            frame,
+            origin_lon_lat_deg,
+            dems,
+            disagreements,
+            bake,
+            diagnostics,
+        };
         ground.check_read()?;
         Ok(ground)
+    }
+
+    pub(crate) fn surface_error(&self, error: SurfaceError) -> Failure {
+        let mut diagnostic = self.error("surface", "the layers make no surface", error.to_string());
+        match error {
+            SurfaceError::BadModifier { name, what } => {
+                diagnostic = self.error("layer-value", "layer can't be used", what);
+                diagnostic.place.prim = Some(name);
+            }
+            SurfaceError::TooFine => {
+                diagnostic = diagnostic.with_help(
+                    "author lunco:layer:regionM, the side of the square that needs them, or larger lunco:layer:sizeMin or lunco:layer:minFeature",
+                );
+            }
+            _ => {}
+        }
+        diagnostic.into()
     }
 
     /// Adds the layer's prim to a message that has none.
@@ -228,15 +304,17 @@ fn turns_m(crs: &Crs, lon_deg: f64, lat_deg: f64) -> Vec<f64> {
 /// Heights are kept to a millimetre, to a tenth of the source's own step, and
 /// to a two-thousandth of the posting (so that slopes are right to a
 /// thousandth), whichever is the smallest, unless the twin says otherwise.
-fn bake_options(dems: &[DemSource], frame: &SiteFrame, settings: &BakeSettings) -> BakeOptions {
+fn bake_options(dems: &[DemSource], frame: &SiteFrame, settings: &BakeSettings, posting_m: f64) -> BakeOptions {
     let quanta = dems.iter().filter_map(|source| source.file.height_quantum_m).map(|quantum_m| 0.1 * quantum_m);
-    let finest_m = dems.iter().map(|source| source.grid.posting_m / 2000.0);
-    let error_m = quanta.chain(finest_m).filter(|error_m| *error_m > 0.0).fold(1e-3, f64::min);
+    let error_m = quanta.chain([posting_m / 2000.0]).filter(|error_m| *error_m > 0.0).fold(1e-3, f64::min);
     let heights = match settings {
         BakeSettings { lossless: true, .. } => HeightCode::Float,
         BakeSettings { height_error_m: Some(asked_m), .. } => HeightCode::within(*asked_m),
         _ => HeightCode::within(error_m),
     };
+    if dems.is_empty() {
+        return BakeOptions { heights, reference_m: 0.0 };
+    }
     let middle =
         dems.iter().find_map(|source| source.file.sample_range_m).map_or(0.0, |(low, high)| 0.5 * (low + high));
     BakeOptions { heights, reference_m: (middle - frame.origin_height_m).round() }
@@ -249,6 +327,11 @@ fn surface_key(crs: &Crs, dems: &[DemSource], frame: &SiteFrame, spec: &SurfaceS
         .bytes("crs", crs.wkt().as_bytes())
         .numbers("frame", &frame)
         .numbers("rules", &rules);
+    let level_base = dems.is_empty().then(|| spec.dems.first()).flatten();
+    let key = level_base.into_iter().fold(key, |key, base| {
+        let height_m = base.posts.at(0, 0).unwrap_or_default();
+        key.numbers("level base", &[base.x0_m, base.z0_m, base.posting_m, base.columns as f64, base.rows as f64, height_m])
+    });
     let add = |key: KeyBuilder, (source, dem): (&DemSource, &DemGrid)| {
         let PostGrid { easting_m, northing_m, posting_m, columns, rows } = source.grid;
         key.bytes("prim", source.prim.as_bytes())
@@ -256,4 +339,14 @@ fn surface_key(crs: &Crs, dems: &[DemSource], frame: &SiteFrame, spec: &SurfaceS
             .numbers("grid", &[easting_m, northing_m, posting_m, columns as f64, rows as f64, dem.shift_m])
     };
     dems.iter().zip(&spec.dems).fold(key, add).finish()
+}
+
+/// The key of a base under modifiers; without any, the base's own.
+pub(crate) fn shaped_key(base: &ContentKey, surface: &Surface) -> ContentKey {
+    let modifiers = surface.modifiers();
+    if modifiers.is_empty() {
+        return *base;
+    }
+    let key = KeyBuilder::new("shaped surface", terrane_tiles::RULE_VERSION).key("base", base);
+    modifiers.iter().fold(key, |key, modifier| key.key("modifier", modifier.key())).finish()
 }

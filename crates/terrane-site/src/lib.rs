@@ -16,6 +16,8 @@ pub mod ground;
 pub mod inspect;
 mod layers;
 pub mod light;
+mod level_base;
+mod modifiers;
 mod open;
 pub mod query;
 pub mod raster;

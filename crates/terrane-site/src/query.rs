@@ -5,7 +5,7 @@ use crate::{Failure, OpenSite};
 use glam::DVec3;
 use serde::Serialize;
 use terrane_core::{Diagnostic, Progress};
-use terrane_surface::{Footprint, LineOfSight, MOST_PROFILE_POINTS, Ray, RayCaster, RayHit, TileBounds};
+use terrane_surface::{Footprint, LineOfSight, MOST_PROFILE_POINTS, Ray, RayCaster, RayHit, Source, TileBounds};
 use terrane_tiles::Archive;
 
 /// The answer to a height query.
@@ -41,10 +41,16 @@ pub struct GroundAnswer {
     pub normal: [f64; 3],
     /// Slope, degrees.
     pub slope_deg: f64,
-    /// Prim path of the DEM layer that the height comes from.
+    /// Prim path of the DEM layer that the height comes from; of the terrain
+    /// when it stands on a level base.
     pub source: String,
-    /// True when the nearest post was filled in and not measured.
-    pub is_filled: bool,
+    /// What the height is: measured, filled in, synthesised or edited.
+    pub origin: Source,
+    /// Prim paths of the layers that changed it, in the order in which they
+    /// did.
+    pub shaped_by: Vec<String>,
+    /// Class that edits have painted, 0 where none has.
+    pub class: u8,
     /// Distance between the posts around, metres.
     pub posting_m: f64,
 }
@@ -108,8 +114,9 @@ pub struct ProfileRow {
 /// Answers rays on a site's ground: with the bounds of its archive when it is
 /// baked, else with bounds measured now.
 pub fn ray_caster(site: &OpenSite, ground: &Ground, progress: &dyn Progress) -> Result<RayCaster, Failure> {
-    let path = site.cache_folder().join(format!("{}.pyramid", ground.key.short()));
-    let bounds = match Archive::open(&path, Some(&ground.key)) {
+    let (unedited, key) = ground.baked();
+    let path = site.cache_folder().join(format!("{}.pyramid", key.short()));
+    let bounds = match Archive::open(&path, Some(key)) {
         Ok(archive) => {
             // Heights in an archive are rounded.
             let margin_m = |height_m: f64| archive.heights.error_m() + 1e-6 * height_m.abs();
@@ -121,11 +128,15 @@ pub fn ray_caster(site: &OpenSite, ground: &Ground, progress: &dyn Progress) -> 
             });
             TileBounds::new(widened)
         }
-        Err(error) if error.is_mended_by_baking() => TileBounds::measure(&ground.surface, progress)?,
+        Err(error) if error.is_mended_by_baking() => TileBounds::measure(unedited, progress)?,
         Err(error) => return Err(error.into()),
     };
     ground.check_read()?;
-    Ok(RayCaster::new(ground.surface.clone(), bounds))
+    let caster = RayCaster::new(unedited.clone(), bounds);
+    match ground.is_edited() {
+        false => Ok(caster),
+        true => Ok(caster.revised(&ground.surface, &ground.surface.changed_tiles(unedited))),
+    }
 }
 
 fn refused(title: &str, detail: &str) -> Failure {
@@ -196,8 +207,10 @@ fn answer(ground: &Ground, x_m: f64, z_m: f64, found: &terrane_surface::Ground) 
         curvature_drop_m: drop,
         normal: found.normal.to_array(),
         slope_deg: found.slope_rad.to_degrees(),
-        source: ground.dems[found.dem].prim.clone(),
-        is_filled: found.is_filled,
+        source: ground.surface.spec().dems[found.dem].name.clone(),
+        origin: found.source,
+        shaped_by: ground.surface.shaped_by(x_m, z_m).into_iter().map(str::to_owned).collect(),
+        class: found.class,
         posting_m: found.posting_m,
     }
 }

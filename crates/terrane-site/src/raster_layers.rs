@@ -97,7 +97,7 @@ impl OpenSite {
         };
         let (file, settings) = self.raster(asset, attribute)?;
         let name = RasterName::from(file.as_path());
-        let grid = ground.dems[0].grid;
+        let grid = ground.grid(0);
         let opened = self.with_raster_options(&file, |options| {
             let layer = LayerFile::open(&name, &settings, kind, options, progress)?;
             let footprint = layer.footprint(&ground.crs, grid)?;

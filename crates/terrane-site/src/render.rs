@@ -1,6 +1,6 @@
 //! `terrane render`: pictures from the stage's cameras.
 
-use crate::bake::{bake_anew, ensure_baked};
+use crate::bake::{bake_anew, drawn, ensure_baked};
 use crate::ground::Ground;
 use crate::{Failure, OpenSite};
 use serde::Serialize;
@@ -184,7 +184,7 @@ impl OpenSite {
         let ground = self.ground(progress)?;
         diagnostics.extend(ground.diagnostics.iter().cloned());
         let layers = self.layers(&look, &ground, progress)?;
-        let (archive, _) = ensure_baked(self, &ground, progress)?;
+        let archive = drawn(self, &ground, progress)?;
 
         let keys = ContentKeys {
             ground: archive.key.to_string(),

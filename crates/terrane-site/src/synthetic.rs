@@ -10,7 +10,7 @@ use terrane_geo::{Crs, GeotiffValues, PostGrid, write_geotiff};
 use terrane_synth::{GridSpec, Landscape, Recipe};
 
 /// Raised when the same recipe gives other data.
-const RULE_VERSION: u32 = 1;
+const RULE_VERSION: u32 = 2;
 
 /// `[synthetic]` of `twin.toml`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

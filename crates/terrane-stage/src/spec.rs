@@ -110,6 +110,29 @@ impl TerrainLayer {
     }
 }
 
+impl TerrainLayer {
+    /// The token or string in a parameter, if it is one.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        match &self.params.get(name)?.value {
+            ParamValue::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The numbers in a parameter, if it is a tuple.
+    pub fn vector(&self, name: &str) -> Option<&[f64]> {
+        match &self.params.get(name)?.value {
+            ParamValue::Vector(numbers) => Some(numbers),
+            _ => None,
+        }
+    }
+
+    /// Path of a parameter's attribute, authored or not.
+    pub fn attribute(&self, name: &str) -> String {
+        self.params.get(name).map_or_else(|| format!("{}.lunco:{name}", self.prim), |authored| authored.path.clone())
+    }
+}
+
 /// A UsdGeomCamera.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CameraSpec {

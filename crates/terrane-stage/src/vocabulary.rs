@@ -37,11 +37,13 @@ pub(crate) const LAYER_ATTRIBUTES: [&str; 28] = [
 ];
 
 /// Attributes of a terrain root and of any prim.
-pub(crate) const ROOT_ATTRIBUTES: [&str; 9] = [
+pub(crate) const ROOT_ATTRIBUTES: [&str; 11] = [
     "lunco:assetMode",
     "lunco:terrain:horizonShadows",
     "lunco:terrain:horizonMapResolution",
     "lunco:terrain:lodFrozen",
+    "lunco:terrain:baseSizeM",
+    "lunco:terrain:basePostingM",
     "lunco:anchor:body",
     "lunco:anchor:lat",
     "lunco:anchor:lon",

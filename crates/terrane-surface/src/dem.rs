@@ -1,6 +1,6 @@
 //! One DEM on its own grid, in the site frame.
 
-use crate::Posts;
+use crate::{Posts, SiteRect};
 use terrane_core::catmull_rom;
 
 /// Heights on a square grid. Post (column, row) lies at site
@@ -40,6 +40,15 @@ impl DemGrid {
         Self { name: name.to_owned(), x0_m, z0_m, posting_m, columns, rows, posts, shift_m: 0.0 }
     }
 
+    /// A base that nobody has measured: `columns * rows` posts of one height
+    /// around the site origin, metres above the datum.
+    pub fn level(name: &str, height_m: f32, posting_m: f64, (columns, rows): (usize, usize)) -> Self {
+        let first_m = |count: usize| -0.5 * (count.saturating_sub(1)) as f64 * posting_m;
+        let posts = Posts::level(columns, rows, height_m);
+        let (x0_m, z0_m) = (first_m(columns), first_m(rows));
+        Self { name: name.to_owned(), x0_m, z0_m, posting_m, columns, rows, posts, shift_m: 0.0 }
+    }
+
     /// Site x of the last column, metres.
     pub fn x1_m(&self) -> f64 {
         self.x0_m + (self.columns as f64 - 1.0) * self.posting_m
@@ -48,6 +57,11 @@ impl DemGrid {
     /// Site z of the last row, metres.
     pub fn z1_m(&self) -> f64 {
         self.z0_m + (self.rows as f64 - 1.0) * self.posting_m
+    }
+
+    /// From its first to its last posts.
+    pub fn rect(&self) -> SiteRect {
+        SiteRect { x_m: [self.x0_m, self.x1_m()], z_m: [self.z0_m, self.z1_m()] }
     }
 
     /// Fractional column and row of a place.

@@ -1,7 +1,7 @@
 //! The function on whole grids of places: what bakes read, bit for bit what
 //! [`Surface::height_m`] gives place by place, and a hundred times faster.
 
-use crate::{DemGrid, Surface, TILE_CELLS, TileKey};
+use crate::{DemGrid, SiteRect, Surface, TILE_CELLS, TileKey};
 use multiversion::multiversion;
 use terrane_core::{PostWindow, snap_to_post};
 
@@ -113,6 +113,7 @@ impl Surface {
         if xs_m.is_empty() || locals.iter().all(Option::is_none) {
             return heights_m;
         }
+        let reaching = if self.modifiers().is_empty() { Default::default() } else { self.reaching(&around(xs_m, zs_m)) };
         // The finest DEM's own posts need no spline and no joining.
         let mut missing = true;
         if let Some(local) = &locals[0]
@@ -142,14 +143,28 @@ impl Surface {
             }
             missing &= dems.len() > 1;
         }
+        // Which DEM gives a height, where that matters.
+        let mut sources = vec![0; if reaching.needs_dem() && dems.len() > 1 { heights_m.len() } else { 0 }];
         if missing {
             let at = |dem: usize, column: i64, row: i64| match &locals[dem] {
                 Some(local) => local.at(column, row),
                 None => dems[dem].posts.at(column, row),
             };
-            for (out, z_m) in heights_m.chunks_exact_mut(xs_m.len()).zip(zs_m) {
-                for (out, x_m) in out.iter_mut().zip(xs_m).filter(|(out, _)| out.is_nan()) {
-                    *out = self.datum_height_from(at, *x_m, *z_m).map_or(f64::NAN, |(height, _)| height);
+            for (row, (out, z_m)) in heights_m.chunks_exact_mut(xs_m.len()).zip(zs_m).enumerate() {
+                for (column, (out, x_m)) in out.iter_mut().zip(xs_m).enumerate().filter(|(_, (out, _))| out.is_nan()) {
+                    let Some((height_m, dem)) = self.base_height_from(at, *x_m, *z_m) else { continue };
+                    *out = height_m;
+                    if let Some(source) = sources.get_mut(row * xs_m.len() + column) {
+                        *source = dem;
+                    }
+                }
+            }
+        }
+        if !reaching.is_empty() {
+            for (row, (out, z_m)) in heights_m.chunks_exact_mut(xs_m.len()).zip(zs_m).enumerate() {
+                for (column, (out, x_m)) in out.iter_mut().zip(xs_m).enumerate().filter(|(_, (out, _))| !out.is_nan()) {
+                    let dem = sources.get(row * xs_m.len() + column).copied().unwrap_or(0);
+                    *out = reaching.apply(dems, dem, *x_m, *z_m, *out).unwrap_or(f64::NAN);
                 }
             }
         }
@@ -221,6 +236,12 @@ impl Surface {
             (0..count).map(|k| lattice.z0_m + place(j, k) * lattice.posting_m).collect(),
         )
     }
+}
+
+/// The rectangle around some places.
+fn around(xs_m: &[f64], zs_m: &[f64]) -> SiteRect {
+    let range = |places: &[f64]| places.iter().fold([f64::MAX, f64::MIN], |[a, b], place| [a.min(*place), b.max(*place)]);
+    SiteRect { x_m: range(xs_m), z_m: range(zs_m) }
 }
 
 /// Wide registers where the processor has them: the same bits.

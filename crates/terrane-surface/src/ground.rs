@@ -1,10 +1,25 @@
 //! The question asked most: what is the ground here?
 
-use crate::{Surface, TILE_CELLS, TileKey};
+use crate::rays::{Leaf, Triangle};
+use crate::{SiteRect, Surface, TILE_CELLS, TileKey};
 use glam::DVec3;
 use rayon::prelude::*;
 use serde::Serialize;
 use terrane_core::snap_to_post;
+
+/// What a height comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    /// The DEM's posts around hold measured data.
+    Measured,
+    /// The nearest post was filled in by the DEM's reader.
+    Filled,
+    /// Invented: a level base, craters or detail of a stage.
+    Synthesised,
+    /// An edit changed it.
+    Edited,
+}
 
 /// The ground at one place, exact on the drawn triangles of the finest level.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -22,44 +37,90 @@ pub struct Ground {
     pub posting_m: f64,
     /// Index of the DEM that gives the height, finest first.
     pub dem: usize,
-    /// True when that DEM's nearest post was filled in and not measured.
-    pub is_filled: bool,
+    /// What the height comes from.
+    pub source: Source,
+    /// Class that edits have painted, 0 where none has.
+    pub class: u8,
     /// The leaf tile.
     pub tile: TileKey,
 }
 
+/// A triangle of the finest level and a place on it.
+struct Spot {
+    tile: TileKey,
+    /// The cell's north-west post, and the place from there, cells.
+    cell: (u32, u32),
+    place: (f64, f64),
+    triangle: Triangle,
+    is_north_west: bool,
+}
+
+impl Spot {
+    fn height_m(&self) -> f64 {
+        self.triangle.height_m(self.place.0, self.place.1)
+    }
+
+    fn normal(&self, posting_m: f64) -> DVec3 {
+        DVec3::new(-self.triangle.east_m, posting_m, -self.triangle.south_m).normalize()
+    }
+}
+
 impl Surface {
+    /// Height of the ground at site x, z (metres): site y, metres, exact on the
+    /// drawn triangles of the finest level. `None` in a hole or outside.
+    pub fn height_at(&self, x_m: f64, z_m: f64) -> Option<f64> {
+        self.at_spot(x_m, z_m, |spot| spot.height_m())
+    }
+
+    /// [`Surface::height_at`] for many places, on all cores, in order.
+    pub fn height_at_each(&self, places_xz_m: &[(f64, f64)]) -> Vec<Option<f64>> {
+        const PLACES: usize = 4096;
+        let mut out = vec![None; places_xz_m.len()];
+        out.par_chunks_mut(PLACES).zip(places_xz_m.par_chunks(PLACES)).for_each(|(out, places)| {
+            out.iter_mut().zip(places).for_each(|(out, &(x_m, z_m))| *out = self.height_at(x_m, z_m));
+        });
+        out
+    }
+
+    /// Upward unit normal of the triangle at site x, z (metres), site frame.
+    pub fn normal_at(&self, x_m: f64, z_m: f64) -> Option<DVec3> {
+        self.at_spot(x_m, z_m, |spot| spot.normal(self.lattice().posting_at_m(spot.tile.level)))
+    }
+
+    /// Slope of the triangle at site x, z (metres), radians.
+    pub fn slope_at_rad(&self, x_m: f64, z_m: f64) -> Option<f64> {
+        self.normal_at(x_m, z_m).map(|normal| normal.y.clamp(-1.0, 1.0).acos())
+    }
+
     /// The ground at site x, z (metres). `None` in a hole or outside.
     pub fn ground_at(&self, x_m: f64, z_m: f64) -> Option<Ground> {
-        let lattice = self.lattice();
-        // A place within rounding of the outermost posts is on them.
-        let inside = |place: f64| if snap_to_post(place) == 0.0 { 0.0 } else { place };
-        let i = inside((x_m - lattice.x0_m) / lattice.posting_m);
-        let j = inside((z_m - lattice.z0_m) / lattice.posting_m);
-        let (tile, u, v) = lattice.leaf_at(i, j)?;
-        let last = f64::from(TILE_CELLS - 1);
-        // A place on an outer border belongs to the last cell, or, where the
-        // border of the data runs along posts, to the cell before it.
-        let candidates = |place: f64| {
-            let place = snap_to_post(place);
-            [place.floor().min(last), (place.ceil() - 1.0).clamp(0.0, last)]
+        let (tile, height_m, drop_m, normal) = self.at_spot(x_m, z_m, |spot| {
+            let normal = spot.normal(self.lattice().posting_at_m(spot.tile.level));
+            (spot.tile, spot.height_m(), self.chord_drop_m(&spot), normal)
+        })?;
+        let base = self.base_height_m(x_m, z_m);
+        let dem = base.map_or(self.spec().dems.len() - 1, |(_, dem)| dem);
+        let reaching = self.reaching(&SiteRect::around(x_m, z_m, 0.0));
+        let shaping = base.map(|(height_m, dem)| reaching.shaping(&self.spec().dems, dem, (x_m, z_m, height_m)));
+        let shaping = shaping.unwrap_or_default();
+        let source = if shaping.iter().any(|modifier| modifier.spec().is_edit()) {
+            Source::Edited
+        } else if !shaping.is_empty() || self.spec().dems[dem].posts.is_level() {
+            Source::Synthesised
+        } else if self.is_filled(x_m, z_m, dem) {
+            Source::Filled
+        } else {
+            Source::Measured
         };
-        let cells = candidates(v).into_iter().flat_map(|cv| candidates(u).map(|cu| (cu, cv)));
-        let posting_m = lattice.posting_at_m(tile.level);
-        let (height_m, drop_m, normal) = cells
-            .into_iter()
-            .find_map(|(cu, cv)| self.in_cell(tile, (cu as u32, cv as u32), (u - cu, v - cv), posting_m))?;
-        let dem = self.datum_height_m(x_m, z_m).map_or(self.spec().dems.len() - 1, |(_, dem)| dem);
-        let is_filled = self.is_filled(x_m, z_m, dem);
-        let datum_height_m = height_m + drop_m + self.spec().origin_height_m;
         Some(Ground {
             height_m,
-            datum_height_m,
+            datum_height_m: height_m + drop_m + self.spec().origin_height_m,
             normal,
             slope_rad: normal.y.clamp(-1.0, 1.0).acos(),
-            posting_m,
+            posting_m: self.lattice().posting_at_m(tile.level),
             dem,
-            is_filled,
+            source,
+            class: self.class_at(x_m, z_m).unwrap_or(0),
             tile,
         })
     }
@@ -69,52 +130,86 @@ impl Surface {
         places_xz_m.par_iter().map(|&(x_m, z_m)| self.ground_at(x_m, z_m)).collect()
     }
 
-    /// Height, how far below the tangent plane its datum is, and normal inside a
-    /// cell. The diagonal joins (0, 1) and (1, 0):
-    /// the north-west triangle has s + t <= 1. On the diagonal either will do,
-    /// since the other one may miss a post.
-    fn in_cell(
-        &self,
-        tile: TileKey,
-        cell: (u32, u32),
-        (s, t): (f64, f64),
-        posting_m: f64,
-    ) -> Option<(f64, f64, DVec3)> {
-        let beyond_diagonal = snap_to_post(s + t) - 1.0;
-        let on = |is_north_west| self.on_triangle(tile, cell, (s, t), posting_m, is_north_west);
-        let found = on(beyond_diagonal <= 0.0);
-        found.or_else(|| if beyond_diagonal == 0.0 { on(false) } else { None })
+    /// Names of the modifiers that change the ground at site x, z (metres), in
+    /// the order in which they do. One that takes the ground away is the last.
+    pub fn shaped_by(&self, x_m: f64, z_m: f64) -> Vec<&str> {
+        let Some((height_m, dem)) = self.base_height_m(x_m, z_m) else { return vec![] };
+        let reaching = self.reaching(&SiteRect::around(x_m, z_m, 0.0));
+        let shaping = reaching.shaping(&self.spec().dems, dem, (x_m, z_m, height_m));
+        let names = |key| self.modifiers().iter().find(|own| own.key() == key).map(|own| own.spec().name.as_str());
+        shaping.iter().filter_map(|modifier| names(modifier.key())).collect()
     }
 
-    fn on_triangle(
-        &self,
-        tile: TileKey,
-        (u, v): (u32, u32),
-        (s, t): (f64, f64),
-        posting_m: f64,
-        is_north_west: bool,
-    ) -> Option<(f64, f64, DVec3)> {
-        let north_east = self.leaf_post_m(tile, u + 1, v)?;
-        let south_west = self.leaf_post_m(tile, u, v + 1)?;
-        let drop_m = |u: u32, v: u32| {
-            let (i, j) = tile.first_post();
-            let post = |first: u64, k: u32| first + (u64::from(k) << tile.level);
-            let (x_m, z_m) = self.lattice().post_xz_m(post(i, u), post(j, v));
+    /// Class that edits have painted at site x, z (metres); `None` where none
+    /// has.
+    pub fn class_at(&self, x_m: f64, z_m: f64) -> Option<u8> {
+        match self.modifiers().is_empty() {
+            true => None,
+            false => self.reaching(&SiteRect::around(x_m, z_m, 0.0)).class(x_m, z_m),
+        }
+    }
+
+    /// Asks the triangle at a place. `None` in a hole or outside.
+    fn at_spot<T>(&self, x_m: f64, z_m: f64, ask: impl Fn(Spot) -> T) -> Option<T> {
+        let lattice = self.lattice();
+        // A place within rounding of the outermost posts is on them.
+        let inside = |place: f64| if snap_to_post(place) == 0.0 { 0.0 } else { place };
+        let i = inside((x_m - lattice.x0_m) / lattice.posting_m);
+        let j = inside((z_m - lattice.z0_m) / lattice.posting_m);
+        self.with_leaf_at([i, j], |tile, [u, v], leaf| self.spot(tile, u, v, leaf).map(&ask))
+    }
+
+    #[inline]
+    fn spot(&self, tile: TileKey, u: f64, v: f64, leaf: Option<&Leaf>) -> Option<Spot> {
+        let last = f64::from(TILE_CELLS - 1);
+        let corners_m = |cu: u32, cv: u32| match leaf {
+            Some(leaf) => leaf.corners_m(cu, cv),
+            None => {
+                let post = |u: u32, v: u32| self.leaf_post_m(tile, u, v).unwrap_or(f64::NAN);
+                [post(cu, cv), post(cu + 1, cv), post(cu, cv + 1), post(cu + 1, cv + 1)]
+            }
+        };
+        // The diagonal joins (0, 1) and (1, 0): the north-west triangle has
+        // s + t <= 1. On the diagonal either will do, since the other one may
+        // miss a post.
+        let in_cell = |cu: f64, cv: f64| {
+            let (cell, place) = ((cu as u32, cv as u32), (u - cu, v - cv));
+            let corners_m = corners_m(cell.0, cell.1);
+            let beyond_diagonal = snap_to_post(place.0 + place.1) - 1.0;
+            let on = |is_north_west| {
+                let triangle = Triangle::of(corners_m, is_north_west)?;
+                Some(Spot { tile, cell, place, triangle, is_north_west })
+            };
+            let found = on(beyond_diagonal <= 0.0);
+            found.or_else(|| if beyond_diagonal == 0.0 { on(false) } else { None })
+        };
+        let (snapped_u, snapped_v) = (snap_to_post(u), snap_to_post(v));
+        let (first_u, first_v) = (snapped_u.floor().min(last), snapped_v.floor().min(last));
+        if let Some(spot) = in_cell(first_u, first_v) {
+            return Some(spot);
+        }
+        // A place on an outer border belongs to the last cell, or, where the
+        // border of the data runs along posts, to the cell before it.
+        let before = |place: f64| (place.ceil() - 1.0).clamp(0.0, last);
+        let (other_u, other_v) = (before(snapped_u), before(snapped_v));
+        let others = [(other_u, first_v), (first_u, other_v), (other_u, other_v)];
+        others.into_iter().filter(|cell| *cell != (first_u, first_v)).find_map(|(cu, cv)| in_cell(cu, cv))
+    }
+
+    /// How far the datum lies below the tangent plane under a triangle's posts,
+    /// in between as the triangle goes.
+    fn chord_drop_m(&self, spot: &Spot) -> f64 {
+        let (i, j) = spot.tile.first_post();
+        let drop_m = |du: u32, dv: u32| {
+            let post = |first: u64, k: u32| first + (u64::from(k) << spot.tile.level);
+            let (x_m, z_m) = self.lattice().post_xz_m(post(i, spot.cell.0 + du), post(j, spot.cell.1 + dv));
             self.curvature_drop_m(x_m, z_m)
         };
-        let (drop_east_m, drop_south_m) = (drop_m(u + 1, v), drop_m(u, v + 1));
-        let (height_m, drop_m, east, south) = if is_north_west {
-            let corner = self.leaf_post_m(tile, u, v)?;
-            let (east, south) = (north_east - corner, south_west - corner);
-            let drop_m = (1.0 - s - t) * drop_m(u, v) + s * drop_east_m + t * drop_south_m;
-            (corner + s * east + t * south, drop_m, east, south)
-        } else {
-            let corner = self.leaf_post_m(tile, u + 1, v + 1)?;
-            let (east, south) = (corner - south_west, corner - north_east);
-            let drop_m = (s + t - 1.0) * drop_m(u + 1, v + 1) + (1.0 - s) * drop_south_m + (1.0 - t) * drop_east_m;
-            (corner - (1.0 - s) * east - (1.0 - t) * south, drop_m, east, south)
-        };
-        Some((height_m, drop_m, DVec3::new(-east, posting_m, -south).normalize()))
+        let ((s, t), east_m, south_m) = (spot.place, drop_m(1, 0), drop_m(0, 1));
+        match spot.is_north_west {
+            true => (1.0 - s - t) * drop_m(0, 0) + s * east_m + t * south_m,
+            false => (s + t - 1.0) * drop_m(1, 1) + (1.0 - s) * south_m + (1.0 - t) * east_m,
+        }
     }
 }
 

@@ -1,7 +1,10 @@
 //! Which posting the ground has where: a quadtree of square tiles.
 
 use crate::DemGrid;
-use serde::{Deserialize, Serialize};
+use crate::modifiers::Wish;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::collections::HashSet;
+use std::sync::Arc;
 
 /// Cells along a tile's side.
 pub const TILE_CELLS: u32 = 64;
@@ -60,6 +63,45 @@ pub struct Lattice {
     /// The level of the single root tile.
     pub root_level: u8,
     extents: Vec<Extent>,
+    /// Rectangles that want finer posts than their DEMs have.
+    regions: Vec<Extent>,
+    /// Tiles that are split for the sake of single things: those of the stage,
+    /// and those of edits, which change more often.
+    splits: [Splits; 2],
+}
+
+/// A set of tiles.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Splits(Arc<HashSet<TileKey>>);
+
+impl Serialize for Splits {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut tiles: Vec<(u8, u32, u32)> = self.0.iter().map(|tile| (tile.level, tile.x, tile.z)).collect();
+        tiles.sort_unstable();
+        tiles.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Splits {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let tiles = Vec::<(u8, u32, u32)>::deserialize(deserializer)?;
+        Ok(Self(Arc::new(tiles.into_iter().map(|(level, x, z)| TileKey { level, x, z }).collect())))
+    }
+}
+
+/// What a lattice is laid for beside DEMs, and what of an earlier one still
+/// holds.
+#[derive(Debug, Default)]
+pub(crate) struct Wishes<'a> {
+    /// For whole regions.
+    pub(crate) regions: Vec<Wish>,
+    /// For single things of the stage, and for edits.
+    pub(crate) single: [Vec<Wish>; 2],
+    /// An earlier lattice over the same DEMs, and which of its sets of splits
+    /// are for wishes that are still there; `single` then lists what is new.
+    pub(crate) earlier: Option<(&'a Lattice, [bool; 2])>,
+    /// Halvings of the finest DEM's posting that all wishes, old and new, need.
+    pub(crate) halvings: u8,
 }
 
 /// A DEM's rectangle in finest cells from the corner, and the level whose
@@ -79,30 +121,100 @@ impl Extent {
 
 /// The deepest quadtree that post indices of 32 bits allow.
 const MAX_LEVEL: u32 = 24;
+/// Tiles that modifiers may make, at most.
+const MOST_TILES: usize = 8_000_000;
 
 impl Lattice {
     /// The lattice under some DEMs, the finest first. Its posts are the finest
     /// DEM's own. `None` when there is no DEM or the spread is absurd.
     pub fn under(dems: &[DemGrid]) -> Option<Self> {
+        Self::for_wishes(dems, &Wishes::default())
+    }
+
+    /// The same, with finer posts where they are wished for.
+    pub(crate) fn for_wishes(dems: &[DemGrid], wishes: &Wishes<'_>) -> Option<Self> {
         let finest = dems.first()?;
-        let posting_m = finest.posting_m;
         let west = dems.iter().map(|d| d.x0_m).fold(f64::INFINITY, f64::min);
         let north = dems.iter().map(|d| d.z0_m).fold(f64::INFINITY, f64::min);
         // Whole cells from the finest DEM's corner, so that its posts stay posts.
-        let cells_outward = |distance_m: f64| (distance_m / posting_m - 1e-6).ceil().max(0.0);
-        let x0_m = finest.x0_m - cells_outward(finest.x0_m - west) * posting_m;
-        let z0_m = finest.z0_m - cells_outward(finest.z0_m - north) * posting_m;
+        let cells_outward = |distance_m: f64| (distance_m / finest.posting_m - 1e-6).ceil().max(0.0);
+        let x0_m = finest.x0_m - cells_outward(finest.x0_m - west) * finest.posting_m;
+        let z0_m = finest.z0_m - cells_outward(finest.z0_m - north) * finest.posting_m;
+        let posting_m = finest.posting_m / (1_u64 << wishes.halvings.min(MAX_LEVEL as u8)) as f64;
+        let extent = |x_m: [f64; 2], z_m: [f64; 2], wanted_m: f64| Extent {
+            x: x_m.map(|x_m| (x_m - x0_m) / posting_m),
+            z: z_m.map(|z_m| (z_m - z0_m) / posting_m),
+            level: ((wanted_m / posting_m).log2() + 1e-6).floor().clamp(0.0, f64::from(MAX_LEVEL)) as u8,
+        };
         let extents: Vec<Extent> = dems
             .iter()
-            .map(|dem| Extent {
-                x: [(dem.x0_m - x0_m) / posting_m, (dem.x1_m() - x0_m) / posting_m],
-                z: [(dem.z0_m - z0_m) / posting_m, (dem.z1_m() - z0_m) / posting_m],
-                level: ((dem.posting_m / posting_m).log2() + 1e-6).floor().clamp(0.0, f64::from(MAX_LEVEL)) as u8,
-            })
+            .map(|dem| extent([dem.x0_m, dem.x1_m()], [dem.z0_m, dem.z1_m()], dem.posting_m))
             .collect();
+        let wished = |wish: &Wish| extent(wish.rect.x_m, wish.rect.z_m, wish.posting_m);
         let span = extents.iter().flat_map(|e| [e.x[1], e.z[1]]).fold(1.0, f64::max);
-        let root_level = (0..=MAX_LEVEL).find(|level| f64::from(TILE_CELLS << level.min(&25)) >= span - 1e-6)?;
-        Some(Self { x0_m, z0_m, posting_m, root_level: root_level as u8, extents })
+        let root_level = (0..=MAX_LEVEL).find(|level| f64::from(TILE_CELLS << level.min(&25)) >= span - 1e-6)? as u8;
+        let regions = wishes.regions.iter().map(wished).collect();
+        let earlier = wishes.earlier.filter(|(earlier, _)| earlier.posting_m == posting_m);
+        let mut lattice = Self { x0_m, z0_m, posting_m, root_level, extents, regions, splits: Default::default() };
+        for (set, single) in wishes.single.iter().enumerate() {
+            let kept = earlier.filter(|(_, holds)| holds[set]).map(|(earlier, _)| earlier.splits[set].clone());
+            let mut splits = kept.unwrap_or_default();
+            for wish in single.iter().map(wished) {
+                lattice.split_for(&wish, &mut splits)?;
+            }
+            lattice.splits[set] = splits;
+        }
+        (lattice.tiles_wished() <= MOST_TILES).then_some(lattice)
+    }
+
+    /// Halvings of a posting that make it fine enough for a wish; none when it
+    /// is.
+    pub(crate) fn halvings(posting_m: f64, wish: &Wish) -> u8 {
+        (posting_m / wish.posting_m).log2().ceil().clamp(0.0, f64::from(MAX_LEVEL)) as u8
+    }
+
+    /// Adds every tile that has to be split for a wish, by the rule of
+    /// [`Lattice::is_split`]. `None` when they are too many.
+    fn split_for(&self, wish: &Extent, splits: &mut Splits) -> Option<()> {
+        let covers = |extent: &Extent| {
+            let around = |a: [f64; 2], b: [f64; 2]| a[0] <= b[0] && a[1] >= b[1];
+            extent.level <= wish.level && around(extent.x, wish.x) && around(extent.z, wish.z)
+        };
+        if self.extents.iter().chain(&self.regions).any(covers) {
+            return Some(());
+        }
+        for level in wish.level + 1..=self.root_level {
+            let span = (u64::from(TILE_CELLS) << level) as f64;
+            let most = f64::from(1_u32 << (self.root_level - level)) - 1.0;
+            // A tile and its neighbours: from one span before it to one behind.
+            let range = |[low, high]: [f64; 2]| {
+                let (first, last) = ((low / span - 2.0).floor() + 1.0, (high / span + 1.0).ceil() - 1.0);
+                (first.clamp(0.0, most + 1.0) as u32, last.clamp(-1.0, most))
+            };
+            let ((x0, x1), (z0, z1)) = (range(wish.x), range(wish.z));
+            if x1 < f64::from(x0) || z1 < f64::from(z0) {
+                continue;
+            }
+            if (x1 - f64::from(x0) + 1.0) * (z1 - f64::from(z0) + 1.0) > MOST_TILES as f64 {
+                return None;
+            }
+            let tiles = (z0..=z1 as u32).flat_map(|z| (x0..=x1 as u32).map(move |x| TileKey { level, x, z }));
+            let new = tiles.filter(|tile| !splits.0.contains(tile) && self.has_ground(*tile)).collect::<Vec<_>>();
+            if !new.is_empty() {
+                Arc::make_mut(&mut splits.0).extend(new);
+            }
+        }
+        (splits.0.len() <= MOST_TILES).then_some(())
+    }
+
+    /// Tiles that wishes make, about.
+    fn tiles_wished(&self) -> usize {
+        let region = |region: &Extent| {
+            let span = (u64::from(TILE_CELLS) << region.level) as f64;
+            ((region.x[1] - region.x[0]) / span + 1.0) * ((region.z[1] - region.z[0]) / span + 1.0)
+        };
+        let regions = self.regions.iter().map(region).sum::<f64>() as usize;
+        self.splits.iter().map(|set| 4 * set.0.len()).sum::<usize>().saturating_add(regions)
     }
 
     /// The root tile.
@@ -145,8 +257,13 @@ impl Lattice {
     /// its level. Looking at the neighbours too makes the tree restricted:
     /// leaves that touch differ by at most one level.
     pub fn is_split(&self, tile: TileKey) -> bool {
+        if tile.level == 0 {
+            return false;
+        }
         let (x, z) = Self::span(tile, 1.0);
-        tile.level > 0 && self.extents.iter().any(|extent| extent.level < tile.level && extent.meets(x, z))
+        let mut extents = self.extents.iter().chain(&self.regions);
+        extents.any(|extent| extent.level < tile.level && extent.meets(x, z))
+            || self.splits.iter().any(|set| !set.0.is_empty() && set.0.contains(&tile))
     }
 
     /// The leaf around a place given in finest cells from the corner, and the

@@ -20,22 +20,30 @@
 //! Laws kept here: one surface; a hole is "no ground", never a number; `f64`
 //! throughout; a post's height depends on its place alone.
 
+mod changes;
 mod dem;
 pub mod derived;
 mod grid;
 mod ground;
 mod lattice;
+mod leaves;
+mod modifiers;
 mod mosaic;
 mod pages;
 mod rays;
+mod rect;
 mod surface;
 mod traverse;
 
 pub use dem::DemGrid;
-pub use ground::Ground;
+pub use ground::{Ground, Source};
 pub use lattice::{Lattice, TILE_CELLS, TILE_POSTS, TileKey};
+pub use modifiers::{
+    CraterSpec, EditKind, EditSpec, MOST_CRATERS, Modifier, ModifierSpec, OverzoomSpec, PopulationSpec, Shape, SizeLaw,
+};
 pub use mosaic::{Disagreement, level};
 pub use pages::Posts;
 pub use rays::{Ray, RayCaster, RayHit, TileBounds};
+pub use rect::SiteRect;
 pub use surface::{Surface, SurfaceError, SurfaceSpec};
 pub use traverse::{Footprint, LineOfSight, MOST_PROFILE_POINTS, ProfilePoint};

@@ -15,6 +15,7 @@ pub struct Posts(Arc<Kind>);
 #[derive(Debug)]
 enum Kind {
     Whole { columns: usize, rows: usize, heights_m: Vec<f32> },
+    Level { columns: usize, rows: usize, height_m: f32 },
     Paged(Pages),
 }
 
@@ -42,6 +43,16 @@ impl Posts {
         Self(Arc::new(Kind::Whole { columns, rows, heights_m }))
     }
 
+    /// Posts of one height.
+    pub fn level(columns: usize, rows: usize, height_m: f32) -> Self {
+        Self(Arc::new(Kind::Level { columns, rows, height_m }))
+    }
+
+    /// True when nobody has measured them: when they are one level.
+    pub fn is_level(&self) -> bool {
+        matches!(&*self.0, Kind::Level { .. })
+    }
+
     /// Posts that are read when they are asked for.
     pub fn paged(source: Arc<dyn PostSource>) -> Self {
         let (size, block) = (source.size(), source.block_size());
@@ -54,7 +65,7 @@ impl Posts {
     /// Columns and rows.
     pub fn size(&self) -> (usize, usize) {
         match &*self.0 {
-            Kind::Whole { columns, rows, .. } => (*columns, *rows),
+            Kind::Whole { columns, rows, .. } | Kind::Level { columns, rows, .. } => (*columns, *rows),
             Kind::Paged(pages) => pages.size,
         }
     }
@@ -63,7 +74,7 @@ impl Posts {
     pub(crate) fn is_consistent(&self) -> bool {
         match &*self.0 {
             Kind::Whole { columns, rows, heights_m } => columns.checked_mul(*rows) == Some(heights_m.len()),
-            Kind::Paged(_) => true,
+            Kind::Paged(_) | Kind::Level { .. } => true,
         }
     }
 
@@ -77,6 +88,7 @@ impl Posts {
         let (column, row) = (column as usize, row as usize);
         let height = match &*self.0 {
             Kind::Whole { heights_m, .. } => heights_m[row * columns + column],
+            Kind::Level { height_m, .. } => *height_m,
             Kind::Paged(pages) => pages.at(column, row),
         };
         (!height.is_nan()).then_some(f64::from(height))
@@ -91,6 +103,7 @@ impl Posts {
                     out.copy_from_slice(&all[first..first + window.columns]);
                 }
             }
+            Kind::Level { height_m, .. } => heights_m.fill(*height_m),
             Kind::Paged(pages) => pages.window(window, heights_m),
         }
     }
@@ -98,7 +111,7 @@ impl Posts {
     /// True when no post's height was filled in.
     pub fn is_all_measured(&self) -> bool {
         match &*self.0 {
-            Kind::Whole { .. } => true,
+            Kind::Whole { .. } | Kind::Level { .. } => true,
             Kind::Paged(pages) => pages.source.is_all_measured(),
         }
     }
@@ -133,7 +146,7 @@ impl Posts {
     /// read count as holes until then, so whoever trusts an answer asks.
     pub fn failure(&self) -> Option<PostReadError> {
         match &*self.0 {
-            Kind::Whole { .. } => None,
+            Kind::Whole { .. } | Kind::Level { .. } => None,
             Kind::Paged(pages) => pages.failure.get().cloned(),
         }
     }

@@ -1,7 +1,11 @@
 //! The function itself: DEMs, joined, on a curved body.
 
 use crate::grid::curvature_drop_m;
-use crate::{DemGrid, Lattice, TILE_CELLS, TileKey};
+use crate::lattice::Wishes;
+use crate::leaves::Leaves;
+use crate::modifiers::{Modifier, ModifierSpec, Reaching, Wish};
+use crate::{DemGrid, Lattice, SiteRect, TILE_CELLS, TileKey};
+use std::sync::Arc;
 use terrane_core::PostReadError;
 
 /// What a surface is made of.
@@ -16,11 +20,14 @@ pub struct SurfaceSpec {
     /// How far outside a finer DEM a coarser one is bent to meet its border,
     /// in the coarser one's postings. Heights inside the finer are untouched.
     pub blend_postings: f64,
+    /// What shapes the ground beyond its DEMs, in the order in which it is
+    /// done.
+    pub modifiers: Vec<ModifierSpec>,
 }
 
 impl Default for SurfaceSpec {
     fn default() -> Self {
-        Self { dems: Vec::new(), curvature_radius_m: None, origin_height_m: 0.0, blend_postings: 16.0 }
+        Self { dems: Vec::new(), curvature_radius_m: None, origin_height_m: 0.0, blend_postings: 16.0, modifiers: vec![] }
     }
 }
 
@@ -38,20 +45,35 @@ pub enum SurfaceError {
         /// What is wrong.
         what: String,
     },
+    /// A modifier that can't be one.
+    #[error("{name}: {what}")]
+    BadModifier {
+        /// The modifier.
+        name: String,
+        /// What is wrong.
+        what: String,
+    },
+    /// Modifiers ask for more tiles than a site can hold.
+    #[error("craters, edits and synthesised detail need finer posts than a site can hold")]
+    TooFine,
     /// The DEMs are too far apart, or too different, for one lattice.
     #[error("the DEMs are too far apart, or their postings too different, for one site")]
     TooWide,
 }
 
-/// The height function of a site. See the crate's page.
+/// The height function of a site. See the crate's page. Cheap to clone; clones
+/// share what they keep.
 #[derive(Debug, Clone)]
 pub struct Surface {
-    spec: SurfaceSpec,
-    lattice: Lattice,
+    spec: Arc<SurfaceSpec>,
+    modifiers: Arc<Vec<Arc<Modifier>>>,
+    lattice: Arc<Lattice>,
+    leaves: Arc<Leaves>,
 }
 
 impl Surface {
-    /// Checks the DEMs, orders them finest first, and lays the lattice.
+    /// Checks the DEMs, orders them finest first, makes the modifiers ready one
+    /// on the other, and lays the lattice.
     pub fn new(mut spec: SurfaceSpec) -> Result<Self, SurfaceError> {
         for dem in &spec.dems {
             let bad = |what: &str| SurfaceError::BadGrid { name: dem.name.clone(), what: what.to_owned() };
@@ -70,7 +92,67 @@ impl Surface {
         }
         spec.dems.sort_by(|a, b| a.posting_m.total_cmp(&b.posting_m));
         let lattice = Lattice::under(&spec.dems).ok_or(SurfaceError::TooWide)?;
-        Ok(Self { spec, lattice })
+        let modifiers = std::mem::take(&mut spec.modifiers);
+        let bare = Self {
+            spec: Arc::new(spec),
+            modifiers: Arc::default(),
+            lattice: Arc::new(lattice),
+            leaves: Arc::new(Leaves::new()),
+        };
+        if modifiers.is_empty() { Ok(bare) } else { bare.revised(modifiers) }
+    }
+
+    /// The same DEMs under other modifiers. What both have in common from the
+    /// first one on is not made again, so that adding or undoing the last of a
+    /// thousand edits takes no longer than the only one.
+    pub fn revised(&self, modifiers: Vec<ModifierSpec>) -> Result<Self, SurfaceError> {
+        let common = self.modifiers.iter().zip(&modifiers).take_while(|(ours, wanted)| ours.spec() == *wanted).count();
+        // What is made ready sees the ground of what came before.
+        let mut below = Self { modifiers: Arc::new(self.modifiers[..common].to_vec()), ..self.clone() };
+        for spec in &modifiers[common..] {
+            let modifier = Arc::new(Modifier::new(spec.clone(), &below)?);
+            Arc::make_mut(&mut below.modifiers).push(modifier);
+        }
+        let ready = below.modifiers;
+        let lattice = self.relaid(&ready, common)?;
+        let mut spec = (*self.spec).clone();
+        spec.modifiers = modifiers;
+        let mut revised =
+            Self { spec: Arc::new(spec), modifiers: ready, lattice: Arc::new(lattice), leaves: Arc::new(Leaves::new()) };
+        if revised.lattice.posting_m == self.lattice.posting_m {
+            let changed = revised.changed_rects(self);
+            let is_same = |tile: TileKey| !self.is_near(tile, &changed);
+            revised.leaves = Arc::new(Leaves::kept_from(&self.leaves, is_same));
+        }
+        Ok(revised)
+    }
+
+    /// The lattice for some modifiers, of which the first `common` are those of
+    /// this surface.
+    fn relaid(&self, modifiers: &[Arc<Modifier>], common: usize) -> Result<Lattice, SurfaceError> {
+        let finest_m = self.spec.dems[0].posting_m;
+        let wishes_of = |modifier: &Arc<Modifier>| modifier.wishes();
+        let need = |wishes: &[Wish]| wishes.iter().map(|wish| Lattice::halvings(finest_m, wish)).max().unwrap_or(0);
+        let regions: Vec<Wish> = modifiers.iter().filter_map(|modifier| modifier.region_wish()).collect();
+        // Edits come and go; what is not an edit seldom does.
+        let set_of = |modifier: &Arc<Modifier>| usize::from(modifier.spec().is_edit());
+        let lost = |set: usize| self.modifiers[common..].iter().any(|modifier| set_of(modifier) == set);
+        let mut holds = [!lost(0), !lost(1)];
+        let halvings = modifiers.iter().map(|modifier| modifier.halvings(finest_m)).max().unwrap_or(0);
+        if self.lattice.posting_m != finest_m / (1_u64 << halvings) as f64 {
+            holds = [false; 2];
+        }
+        let new = |set: usize| -> Vec<Wish> {
+            let from = if holds[set] { common } else { 0 };
+            modifiers[from..].iter().filter(|modifier| set_of(modifier) == set).flat_map(wishes_of).collect()
+        };
+        let wishes = Wishes {
+            single: [new(0), new(1)],
+            earlier: Some((&self.lattice, holds)),
+            halvings: halvings.max(need(&regions)),
+            regions,
+        };
+        Lattice::for_wishes(&self.spec.dems, &wishes).ok_or(SurfaceError::TooFine)
     }
 
     /// What it is made of, finest DEM first.
@@ -81,6 +163,47 @@ impl Surface {
     /// Where its posts are.
     pub fn lattice(&self) -> &Lattice {
         &self.lattice
+    }
+
+    /// Its modifiers, made ready, in order.
+    pub fn modifiers(&self) -> &[Arc<Modifier>] {
+        &self.modifiers
+    }
+
+    pub(crate) fn leaves(&self) -> &Leaves {
+        &self.leaves
+    }
+
+    /// The modifiers that reach a rectangle.
+    pub(crate) fn reaching(&self, rect: &SiteRect) -> Reaching {
+        Reaching::of(&self.modifiers, rect)
+    }
+
+    /// Where modifiers need finer posts than any DEM has: one rectangle around
+    /// all of them that are wanted, and a posting for a map of it with at most
+    /// so many posts a side, metres. `None` where a DEM's own posts do.
+    pub fn detail(&self, most_posts: usize, wanted: impl Fn(&ModifierSpec) -> bool) -> Option<(SiteRect, f64)> {
+        let finest_m = self.spec.dems[0].posting_m;
+        let ground = self.spec.dems.iter().map(DemGrid::rect).reduce(SiteRect::joined)?;
+        let is_fine = |modifier: &&Arc<Modifier>| {
+            let region = modifier.region_wish().map_or(0, |wish| Lattice::halvings(finest_m, &wish));
+            wanted(modifier.spec()) && modifier.halvings(finest_m).max(region) > 0
+        };
+        let fine = self.modifiers.iter().filter(is_fine).filter_map(|modifier| modifier.bounds().common(ground));
+        let rect = fine.reduce(SiteRect::joined)?;
+        let (width_m, height_m) = rect.size_m();
+        let mut posting_m = self.lattice.posting_m;
+        while width_m.max(height_m) / posting_m > (most_posts - 2) as f64 {
+            posting_m *= 2.0;
+        }
+        (posting_m < 0.75 * finest_m && width_m.min(height_m) > 2.0 * posting_m).then_some((rect, posting_m))
+    }
+
+    /// The same ground without its edits.
+    pub fn without_edits(&self) -> Result<Self, SurfaceError> {
+        let kept: Vec<ModifierSpec> =
+            self.spec.modifiers.iter().filter(|modifier| !modifier.is_edit()).cloned().collect();
+        if kept.len() == self.spec.modifiers.len() { Ok(self.clone()) } else { self.revised(kept) }
     }
 
     /// How far the body's surface lies below the tangent plane at the site
@@ -99,12 +222,23 @@ impl Surface {
 
     /// Height above the datum and the index of the DEM that gives it.
     pub fn datum_height_m(&self, x_m: f64, z_m: f64) -> Option<(f64, usize)> {
-        self.datum_height_from(|dem, column, row| self.spec.dems[dem].posts.at(column, row), x_m, z_m)
+        let (height_m, dem) = self.base_height_m(x_m, z_m)?;
+        if self.modifiers.is_empty() {
+            return Some((height_m, dem));
+        }
+        let reaching = self.reaching(&SiteRect::around(x_m, z_m, 0.0));
+        reaching.apply(&self.spec.dems, dem, x_m, z_m, height_m).map(|height_m| (height_m, dem))
     }
 
-    /// [`Surface::datum_height_m`] with posts from elsewhere, by DEM, column
+    /// Height above the datum as the DEMs have it, without modifiers, and the
+    /// index of the DEM that gives it.
+    pub fn base_height_m(&self, x_m: f64, z_m: f64) -> Option<(f64, usize)> {
+        self.base_height_from(|dem, column, row| self.spec.dems[dem].posts.at(column, row), x_m, z_m)
+    }
+
+    /// [`Surface::base_height_m`] with posts from elsewhere, by DEM, column
     /// and row.
-    pub(crate) fn datum_height_from(
+    pub(crate) fn base_height_from(
         &self,
         at: impl Fn(usize, i64, i64) -> Option<f64>,
         x_m: f64,

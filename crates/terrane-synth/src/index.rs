@@ -33,7 +33,7 @@ impl Hasher for CellHasher {
 
 /// Discs sorted by size into grids whose cells are as large as the discs.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct DiscIndex {
+pub struct DiscIndex {
     /// Cell side of each level, and the discs of each of its cells.
     levels: Vec<(f64, Cells)>,
     discs: Vec<[f64; 3]>,
@@ -41,7 +41,7 @@ pub(crate) struct DiscIndex {
 
 impl DiscIndex {
     /// An index of nothing, for discs whose radii are at least `smallest_m`.
-    pub(crate) fn new(smallest_m: f64, largest_m: f64) -> Self {
+    pub fn new(smallest_m: f64, largest_m: f64) -> Self {
         let mut levels = Vec::new();
         let mut side = smallest_m.max(1.0) * 2.0;
         loop {
@@ -54,7 +54,7 @@ impl DiscIndex {
     }
 
     /// Adds a disc; its number is how many were added before.
-    pub(crate) fn push(&mut self, x: f64, y: f64, radius: f64) {
+    pub fn push(&mut self, x: f64, y: f64, radius: f64) {
         let number = self.discs.len() as u32;
         self.discs.push([x, y, radius]);
         let last = self.levels.len() - 1;
@@ -66,7 +66,7 @@ impl DiscIndex {
     /// Numbers of the discs that touch the rectangle, ascending, into `found`.
     ///
     /// Discs of less than `smallest` radius are left out.
-    pub(crate) fn query(&self, min: [f64; 2], max: [f64; 2], smallest: f64, found: &mut Vec<u32>) {
+    pub fn query(&self, min: [f64; 2], max: [f64; 2], smallest: f64, found: &mut Vec<u32>) {
         found.clear();
         if !min.iter().chain(&max).all(|edge| edge.is_finite()) {
             return;

@@ -45,9 +45,9 @@
 mod albedo;
 mod crater;
 mod grid;
-mod index;
+pub mod index;
 mod landscape;
-mod noise;
+pub mod noise;
 mod population;
 mod profile;
 mod recipe;
@@ -56,6 +56,7 @@ mod relief;
 pub use crater::{Crater, fresh_depth_ratio};
 pub use grid::GridSpec;
 pub use landscape::Landscape;
+pub use profile::{DEPTH_RATIO, RIM_RATIO, SUPPORT_RADII, fresh_profile};
 pub use recipe::{
     AlbedoRecipe, CraterFeature, CraterRecipe, Feature, PadRecipe, Recipe, RecipeError, ReliefRecipe, RidgeFeature,
 };

@@ -12,25 +12,25 @@ const DIRECTIONS: usize = 256;
 const UNIT_RMS: f64 = 4.645;
 
 /// Mixes 64 bits (the finaliser of `SplitMix64`, Steele, Lea and Flood 2014, fig. 15).
-pub(crate) fn mix(mut z: u64) -> u64 {
+pub fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
 }
 
 /// A seed for one purpose, unrelated to the seeds of every other purpose.
-pub(crate) fn subseed(seed: u64, purpose: u64) -> u64 {
+pub fn subseed(seed: u64, purpose: u64) -> u64 {
     mix(mix(seed ^ 0x9e37_79b9_7f4a_7c15).wrapping_add(purpose.wrapping_mul(0xd134_2543_de82_ef95)))
 }
 
 /// The `draw`-th uniform number in `[0, 1)` of the thing numbered `index`.
-pub(crate) fn uniform(seed: u64, index: u64, draw: u64) -> f64 {
+pub fn uniform(seed: u64, index: u64, draw: u64) -> f64 {
     let bits = mix(subseed(seed, index) ^ mix(draw.wrapping_add(0x632b_e59b_d9b4_e019)));
     (bits >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
 }
 
 /// Zero at and below `low`, one at and above `high`, C1 between.
-pub(crate) fn smoothstep(low: f64, high: f64, x: f64) -> f64 {
+pub fn smoothstep(low: f64, high: f64, x: f64) -> f64 {
     let t = ((x - low) / (high - low)).clamp(0.0, 1.0);
     t * t * (3.0 - 2.0 * t)
 }
@@ -41,12 +41,19 @@ pub(crate) fn smoothstep(low: f64, high: f64, x: f64) -> f64 {
 /// across lattice lines; 256 directions hide the lattice better than Perlin's
 /// eight.
 #[derive(Debug, Clone)]
-pub(crate) struct Noise {
+pub struct Noise {
     gradients: Vec<[f64; 2]>,
 }
 
+impl Default for Noise {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Noise {
-    pub(crate) fn new() -> Self {
+    /// The directions, made once.
+    pub fn new() -> Self {
         let gradients = (0..DIRECTIONS)
             .map(|i| {
                 let (sin, cos) = (TAU * (i as f64 + 0.5) / DIRECTIONS as f64).sin_cos();
@@ -57,7 +64,7 @@ impl Noise {
     }
 
     /// The value at (`x`, `y`), in lattice spacings, of the noise called `seed`.
-    pub(crate) fn at(&self, seed: u64, x: f64, y: f64) -> f64 {
+    pub fn at(&self, seed: u64, x: f64, y: f64) -> f64 {
         let (x0, y0) = (x.floor(), y.floor());
         let (fx, fy) = (x - x0, y - y0);
         let (ix, iy) = (x0 as i64, y0 as i64);
@@ -79,26 +86,28 @@ fn quintic(t: f64) -> f64 {
     t * t * t * (t * (t * 6.0 - 15.0) + 10.0)
 }
 
-pub(crate) fn lerp(a: f64, b: f64, t: f64) -> f64 {
+/// From `a` at 0 to `b` at 1.
+pub fn lerp(a: f64, b: f64, t: f64) -> f64 {
     a + (b - a) * t
 }
 
 /// One octave: noise of one wavelength with its own rotation and offset, so that
 /// the lattices of different octaves never line up.
 #[derive(Debug, Clone)]
-pub(crate) struct Octave {
+pub struct Octave {
     seed: u64,
     cos_per_m: f64,
     sin_per_m: f64,
     offset: [f64; 2],
     /// Lattice spacing, metres.
-    pub(crate) wavelength_m: f64,
+    pub wavelength_m: f64,
     /// RMS value.
-    pub(crate) rms: f64,
+    pub rms: f64,
 }
 
 impl Octave {
-    pub(crate) fn new(seed: u64, index: u64, wavelength_m: f64, rms: f64) -> Self {
+    /// Octave number `index` of the noise called `seed`.
+    pub fn new(seed: u64, index: u64, wavelength_m: f64, rms: f64) -> Self {
         let (sin, cos) = (TAU * uniform(seed, index, 0)).sin_cos();
         Self {
             seed: subseed(seed, index),
@@ -111,7 +120,7 @@ impl Octave {
     }
 
     /// The octave's value at a place in metres.
-    pub(crate) fn at(&self, noise: &Noise, east_m: f64, north_m: f64) -> f64 {
+    pub fn at(&self, noise: &Noise, east_m: f64, north_m: f64) -> f64 {
         let x = east_m * self.cos_per_m - north_m * self.sin_per_m + self.offset[0];
         let y = east_m * self.sin_per_m + north_m * self.cos_per_m + self.offset[1];
         self.rms * noise.at(self.seed, x, y)
@@ -123,7 +132,7 @@ impl Octave {
 ///
 /// Three postings is a margin over the Nyquist limit of two, because neither
 /// craters nor noise octaves are pure sinusoids.
-pub(crate) fn band(size_m: f64, posting_m: f64) -> f64 {
+pub fn band(size_m: f64, posting_m: f64) -> f64 {
     if posting_m <= 0.0 { 1.0 } else { smoothstep(3.0, 6.0, size_m / posting_m) }
 }
 

@@ -9,11 +9,11 @@
 use crate::noise::smoothstep;
 
 /// Fresh depth from rim crest to floor over diameter, simple craters (Pike 1977: 0.196 D^1.010, km).
-pub(crate) const DEPTH_RATIO: f64 = 0.196;
+pub const DEPTH_RATIO: f64 = 0.196;
 /// Fresh rim height over diameter (Pike 1977: 0.036 D^1.014, km).
-pub(crate) const RIM_RATIO: f64 = 0.036;
+pub const RIM_RATIO: f64 = 0.036;
 /// A crater contributes nothing at or beyond this many radii.
-pub(crate) const SUPPORT_RADII: f64 = 4.0;
+pub const SUPPORT_RADII: f64 = 4.0;
 /// The largest tabulated diffusion time kappa t / R^2.
 pub(crate) const MAX_DIFFUSION: f64 = 0.8;
 
@@ -22,19 +22,31 @@ const AGES: usize = 32;
 const STEP_RADII: f64 = 1.0 / 32.0;
 const SAMPLES: usize = 4 * 32 + 1;
 
-/// Height over diameter of the fresh crater at `r` radii.
-///
-/// Fassett and Thomson (2014) give the interior as cubic polynomials of the
-/// radius with a flat floor inside 0.2 R and a crest at 0.98 R.
+/// Height over diameter of the fresh crater at `r` radii, with the published
+/// depth and rim.
 pub(crate) fn fresh(r: f64) -> f64 {
+    fresh_profile(r, DEPTH_RATIO, RIM_RATIO)
+}
+
+/// Height over diameter of a fresh simple crater at `r` rim radii from its
+/// centre, above the ground around it. `depth_ratio` is depth from rim crest to
+/// floor, `rim_ratio` the crest's height above the ground around, both over
+/// diameter.
+///
+/// Fassett and Thomson (2014, eq. 4) give the interior as cubic polynomials of
+/// the radius with a flat floor inside 0.2 R and a crest at 0.98 R; outside,
+/// ejecta thin with the cube of the radius (McGetchin et al. 1973).
+#[must_use]
+pub fn fresh_profile(r: f64, depth_ratio: f64, rim_ratio: f64) -> f64 {
     const FLOOR: f64 = -0.181;
     const CREST: f64 = 0.037_447;
     if r >= 1.0 {
-        return RIM_RATIO * r.powi(-3);
+        return rim_ratio * r.powi(-3);
     }
     let x = r * 0.98;
-    let published = if x < 0.2 { FLOOR } else { (-0.229 + x * (0.228 + x * (0.083 - 0.039 * x))).max(FLOOR) };
-    RIM_RATIO - (CREST - published) * DEPTH_RATIO / (CREST - FLOOR)
+    // The polynomial reaches the floor a hair inside 0.2 R: no step there.
+    let published = (-0.229 + x * (0.228 + x * (0.083 - 0.039 * x))).max(FLOOR);
+    rim_ratio - (CREST - published) * depth_ratio / (CREST - FLOOR)
 }
 
 /// Radial profiles at [`AGES`] diffusion times, in diameters.

@@ -4,6 +4,7 @@ use crate::bytes::{ByteSource, HttpBytes, is_url};
 use crate::codec;
 use crate::format::{Block, Entry, Header, MAGIC, MAX_META_BYTES, MapEntry, Meta, RULE_VERSION, checksum};
 use crate::maps::{STRIP_ROWS, SiteMap};
+use crate::overlay::Overlay;
 use crate::{HeightCode, Node, Tile};
 use bytemuck::Zeroable;
 use rayon::prelude::*;
@@ -94,6 +95,7 @@ pub struct Archive {
     pub file_bytes: u64,
     blocks: BTreeMap<TileKey, Block>,
     maps: Vec<MapEntry>,
+    pub(crate) overlay: Option<Overlay>,
 }
 
 impl Archive {
@@ -158,7 +160,7 @@ impl Archive {
         }
         let Meta { lattice, reference_m, heights, maps } = meta;
         let key = ContentKey::from_raw(header.key);
-        Ok(Self { path: owned(), source, key, lattice, reference_m, heights, nodes, file_bytes: length, blocks, maps })
+        Ok(Self { path: owned(), source, key, lattice, reference_m, heights, nodes, file_bytes: length, blocks, maps, overlay: None })
     }
 
     /// Where it is.
@@ -168,6 +170,14 @@ impl Archive {
 
     /// A tile, read and checked. `None` when there is no ground.
     pub fn tile(&self, key: TileKey) -> Result<Option<Tile>, ArchiveError> {
+        let mut key = key;
+        if let Some(overlay) = &self.overlay {
+            if let Some(tile) = overlay.tile(key) {
+                return Ok(tile.cloned());
+            }
+            let Some(below) = overlay.name_below(key) else { return Ok(None) };
+            key = below;
+        }
         let Some(block) = self.blocks.get(&key) else { return Ok(None) };
         let tile = codec::decode(&self.block(block, &name(key))?, self.heights);
         tile.map(Some).ok_or_else(|| self.damaged(&name(key), "does not decode"))
@@ -175,7 +185,10 @@ impl Archive {
 
     /// The site maps, finest first.
     pub fn maps(&self) -> Result<Vec<SiteMap>, ArchiveError> {
-        self.maps.iter().map(|entry| self.map(entry)).collect()
+        match &self.overlay {
+            Some(overlay) => Ok(overlay.maps().to_vec()),
+            None => self.maps.iter().map(|entry| self.map(entry)).collect(),
+        }
     }
 
     /// The site maps without their values, finest first.

@@ -92,7 +92,9 @@ pub fn bake(
         Err(error) if error.is_mended_by_baking() => {}
         Err(error) => return Err(error),
     }
-    let maps: Vec<SiteMap> = surface.spec().dems.iter().map(SiteMap::of).collect();
+    let detail = surface.detail(SiteMap::MOST_DETAIL, |_| true);
+    let detail = detail.map(|(rect, posting_m)| SiteMap::of_rect("detail", &rect, posting_m));
+    let maps: Vec<SiteMap> = detail.into_iter().chain(surface.spec().dems.iter().map(SiteMap::of)).collect();
     let tiles = surface.lattice().tiles();
     let front = Front::new(surface.lattice(), options, &maps, tiles.len());
     let plan = KeyBuilder::new("bake", RULE_VERSION).key("key", key).bytes("front", &front.json()).finish();
@@ -175,8 +177,10 @@ impl Baker<'_> {
         let posting_m = lattice.posting_at_m(last.level);
         let end_m = lattice.z0_m + f64::from(last.z + 1) * f64::from(TILE_CELLS) * posting_m;
         let mut ready = Vec::new();
-        for ((map, dem), done) in self.maps.iter().enumerate().zip(&self.surface.spec().dems).zip(done) {
-            let (index, grid) = map;
+        let dems = &self.surface.spec().dems;
+        // A map of what is finer than any DEM comes last: it needs no heights of its own.
+        let of_dems = self.maps.iter().zip(done).enumerate().skip(self.maps.len() - dems.len());
+        for ((index, (grid, done)), dem) in of_dems.zip(dems) {
             // The level on which this DEM's own posts are leaves.
             let own = (0..lattice.root_level).find(|level| 2.0 * lattice.posting_at_m(*level) > dem.posting_m);
             while own.unwrap_or(lattice.root_level) == last.level && *done < grid.strips() && grid.end_m(*done) <= end_m

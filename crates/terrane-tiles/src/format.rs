@@ -21,11 +21,11 @@ use terrane_core::ContentKey;
 use terrane_surface::{Lattice, TileKey};
 
 /// Raised whenever the same input would bake to something else.
-pub const RULE_VERSION: u32 = 4;
+pub const RULE_VERSION: u32 = 5;
 
 pub(crate) const MAGIC: [u8; 8] = *b"TRNPYR\r\n";
 /// A header that announces more than this is damaged.
-pub(crate) const MAX_META_BYTES: u32 = 16 << 20;
+pub(crate) const MAX_META_BYTES: u32 = 192 << 20;
 
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]

@@ -67,25 +67,40 @@ impl SiteMap {
     pub(crate) fn bake_strip(&self, surface: &Surface, reference_m: f64, strip: usize) -> std::io::Result<Vec<u8>> {
         let first = strip * STRIP_ROWS;
         let rows = STRIP_ROWS.min(self.rows - first);
+        let values = self.values(surface, reference_m, [0, self.columns], [first, first + rows]);
+        let (heights_m, gradients): (Vec<f32>, Vec<[f32; 2]>) = values.into_iter().unzip();
+        let mut bytes = planes(bytemuck::cast_slice(&heights_m));
+        bytes.extend(planes(bytemuck::cast_slice(&gradients)));
+        codec::compress(&bytes)
+    }
+
+    /// Heights relative to the reference and gradients of a window of posts,
+    /// row by row.
+    pub(crate) fn values(
+        &self,
+        surface: &Surface,
+        reference_m: f64,
+        [first_column, end_column]: [usize; 2],
+        [first, end]: [usize; 2],
+    ) -> Vec<(f32, [f32; 2])> {
+        let (columns, rows) = (end_column - first_column, end - first);
         let place = |start: f64, k: usize| start + (k as f64 - 1.0) * self.posting_m;
-        let xs_m: Vec<f64> = (0..self.columns + 2).map(|k| place(self.x0_m, k)).collect();
+        let xs_m: Vec<f64> = (0..columns + 2).map(|k| place(self.x0_m, first_column + k)).collect();
         let zs_m: Vec<f64> = (0..rows + 2).map(|k| place(self.z0_m, first + k)).collect();
         let width = xs_m.len();
         let ringed = surface.heights_m(&xs_m, &zs_m);
-        let (mut heights_m, mut gradients) = (Vec::new(), Vec::new());
+        let mut values = Vec::with_capacity(columns * rows);
         for row in 1..=rows {
-            for column in 1..=self.columns {
-                heights_m.push((ringed[row * width + column] - reference_m) as f32);
+            for column in 1..=columns {
+                let height_m = (ringed[row * width + column] - reference_m) as f32;
                 let line = |row: usize| {
                     let first = row * width + column - 1;
                     [ringed[first], ringed[first + 1], ringed[first + 2]]
                 };
-                gradients.push(gradient([line(row - 1), line(row), line(row + 1)], self.posting_m));
+                values.push((height_m, gradient([line(row - 1), line(row), line(row + 1)], self.posting_m)));
             }
         }
-        let mut bytes = planes(bytemuck::cast_slice(&heights_m));
-        bytes.extend(planes(bytemuck::cast_slice(&gradients)));
-        codec::compress(&bytes)
+        values
     }
 }
 

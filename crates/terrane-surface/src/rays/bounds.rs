@@ -41,6 +41,48 @@ impl TileBounds {
         Ok(Self(bounds))
     }
 
+    /// With some tiles measured anew, leaves or not, and all that hold them.
+    pub(super) fn revised(&self, surface: &Surface, changed: &[TileKey]) -> Self {
+        let (mut bounds, lattice) = (self.0.clone(), surface.lattice());
+        let mut finest_first = changed.to_vec();
+        finest_first.sort_unstable();
+        finest_first.dedup();
+        let mut next = 0;
+        while next < finest_first.len() {
+            let tile = finest_first[next];
+            next += 1;
+            let range = match tile.children().filter(|_| lattice.is_split(tile)) {
+                None if lattice.has_ground(tile) => range_m(&surface.leaf(tile).heights_m),
+                None => None,
+                Some(children) => {
+                    let ranges = children.iter().filter_map(|child| bounds.get(child).copied());
+                    ranges.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])])
+                }
+            };
+            match range {
+                Some(range) => bounds.insert(tile, range),
+                None => bounds.remove(&tile),
+            };
+            if tile.level < lattice.root_level
+                && let Err(place) = finest_first[next..].binary_search(&tile.parent())
+            {
+                finest_first.insert(next + place, tile.parent());
+            }
+        }
+        Self(bounds)
+    }
+
+    /// The same tiles by the names that another lattice gives them, whose posts
+    /// lie on the same corner at a posting that is a power of two of this one.
+    pub(super) fn renumbered(&self, from: &Surface, to: &Surface) -> Self {
+        let levels = (from.lattice().posting_m / to.lattice().posting_m).log2().round();
+        let rename = |(tile, bounds): (&TileKey, &[f32; 2])| {
+            let level = f64::from(tile.level) + levels;
+            (level >= 0.0).then(|| (TileKey { level: level as u8, ..*tile }, *bounds))
+        };
+        Self(self.0.iter().filter_map(rename).collect())
+    }
+
     /// The bounds of a tile; `None` without ground.
     pub fn get(&self, tile: TileKey) -> Option<[f64; 2]> {
         self.0.get(&tile).map(|bounds_m| bounds_m.map(f64::from))

@@ -5,18 +5,14 @@ mod bounds;
 mod leaf;
 
 pub use bounds::TileBounds;
+pub(crate) use leaf::Leaf;
 
 use crate::{Surface, TILE_CELLS, TileKey};
 use glam::DVec3;
-use leaf::{BLOCK_LEVELS, Leaf};
-use quick_cache::sync::Cache;
+use leaf::BLOCK_LEVELS;
 use rayon::prelude::*;
 use serde::Serialize;
-use std::sync::Arc;
 use terrane_core::snap_to_post;
-
-/// Leaves that are kept: some 100 KiB each.
-const LEAVES: usize = 2048;
 
 /// A ray in the site frame.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -68,13 +64,12 @@ pub struct RayHit {
 pub struct RayCaster {
     surface: Surface,
     bounds: TileBounds,
-    leaves: Cache<TileKey, Arc<Leaf>>,
 }
 
 impl RayCaster {
     /// On a surface whose tiles have these bounds.
     pub fn new(surface: Surface, bounds: TileBounds) -> Self {
-        Self { surface, bounds, leaves: Cache::new(LEAVES) }
+        Self { surface, bounds }
     }
 
     /// The surface.
@@ -107,13 +102,13 @@ impl RayCaster {
         rays.par_iter().map(|ray| self.cast(ray)).collect()
     }
 
-    fn leaf(&self, tile: TileKey) -> Arc<Leaf> {
-        if let Some(leaf) = self.leaves.get(&tile) {
-            return leaf;
-        }
-        let leaf = Arc::new(Leaf::new(self.surface.leaf_heights_m(tile, 0)));
-        self.leaves.insert(tile, Arc::clone(&leaf));
-        leaf
+    /// The same on a surface that differs in some tiles, which are all named.
+    pub fn revised(&self, surface: &Surface, changed: &[TileKey]) -> Self {
+        let bounds = match surface.lattice().posting_m == self.surface.lattice().posting_m {
+            true => self.bounds.revised(surface, changed),
+            false => self.bounds.renumbered(&self.surface, surface).revised(surface, changed),
+        };
+        Self { surface: surface.clone(), bounds }
     }
 }
 
@@ -200,7 +195,7 @@ impl Walk<'_> {
         }
         let children = tile.children().filter(|_| self.caster.surface.lattice().is_split(tile));
         let Some(children) = children else {
-            let leaf = self.caster.leaf(tile);
+            let leaf = self.caster.surface.leaf(tile);
             return self.block(tile, &leaf, (BLOCK_LEVELS, 0, 0), part, side);
         };
         let span = (u64::from(TILE_CELLS) << (tile.level - 1)) as f64;
@@ -280,16 +275,20 @@ impl Walk<'_> {
 }
 
 /// The plane over one half of a cell.
-struct Triangle {
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Triangle {
     is_north_west: bool,
     corner_m: f64,
-    east_m: f64,
-    south_m: f64,
+    /// Rise over one cell to the east, metres.
+    pub(crate) east_m: f64,
+    /// Rise over one cell to the south, metres.
+    pub(crate) south_m: f64,
 }
 
 impl Triangle {
     /// `None` when one of its posts is a hole.
-    fn of([north_west, north_east, south_west, south_east]: [f64; 4], is_north_west: bool) -> Option<Self> {
+    #[inline]
+    pub(crate) fn of([north_west, north_east, south_west, south_east]: [f64; 4], is_north_west: bool) -> Option<Self> {
         let (corner_m, east_m, south_m) = if is_north_west {
             (north_west, north_east - north_west, south_west - north_west)
         } else {
@@ -299,7 +298,8 @@ impl Triangle {
         has_ground.then_some(Self { is_north_west, corner_m, east_m, south_m })
     }
 
-    fn height_m(&self, s: f64, t: f64) -> f64 {
+    #[inline]
+    pub(crate) fn height_m(&self, s: f64, t: f64) -> f64 {
         match self.is_north_west {
             true => self.corner_m + s * self.east_m + t * self.south_m,
             false => self.corner_m - (1.0 - s) * self.east_m - (1.0 - t) * self.south_m,
