@@ -227,6 +227,7 @@ fn sentinels_and_single_holes_leave_no_trace_in_any_level_map_or_export() {
                 crs: None,
                 posting_m: None,
                 dem: None,
+                region: None,
                 cloud_optimized: false,
                 options: Default::default(),
             };
@@ -260,6 +261,7 @@ fn an_export_lies_where_the_source_does_in_the_sites_crs_and_in_another() {
         crs: crs.map(str::to_owned),
         posting_m: None,
         dem: None,
+        region: None,
         cloud_optimized: false,
         options: Default::default(),
     };
@@ -347,6 +349,7 @@ fn derived_maps_are_gdaldems_on_three_real_dems() {
                 crs: None,
                 posting_m: None,
                 dem: None,
+                region: None,
                 cloud_optimized: false,
                 options: Default::default(),
             };

@@ -25,9 +25,94 @@ pub struct Cli {
     /// Time code at which animated values are read.
     #[arg(long, global = true, value_name = "TIME")]
     pub time_code: Option<f64>,
+    /// Leave out the edits of the stage's session.
+    #[arg(long, global = true)]
+    pub no_session: bool,
     /// No progress.
     #[arg(long, short, global = true)]
     pub quiet: bool,
+}
+
+/// Edits of the ground.
+#[derive(Debug, Subcommand)]
+pub enum EditKind {
+    /// Raise (or lower) the ground by an amount in the middle, fading to nothing.
+    #[command(allow_negative_numbers = true)]
+    Brush {
+        #[command(flatten)]
+        disc: Disc,
+        /// Metres up in the middle; negative is down.
+        #[arg(long, value_name = "METRES")]
+        amount: f64,
+    },
+    /// Level the ground to the height found in the middle; flat in the inner half.
+    #[command(allow_negative_numbers = true)]
+    Flatten {
+        #[command(flatten)]
+        disc: Disc,
+        /// Metres above the height found in the middle.
+        #[arg(long, default_value = "0", value_name = "METRES")]
+        offset: f64,
+    },
+    /// Dig a fresh crater; the radius is that of its rim.
+    #[command(allow_negative_numbers = true)]
+    Crater {
+        #[command(flatten)]
+        disc: Disc,
+        /// From rim crest to floor, metres; as published for its size when left out.
+        #[arg(long, default_value = "0", value_name = "METRES")]
+        depth: f64,
+    },
+    /// Blend the ground towards its mean.
+    #[command(allow_negative_numbers = true)]
+    Smooth {
+        #[command(flatten)]
+        disc: Disc,
+        /// Metres over which heights are averaged; a quarter of the radius when left out.
+        #[arg(long, default_value = "0", value_name = "METRES")]
+        length: f64,
+    },
+    /// Take the ground away.
+    #[command(allow_negative_numbers = true)]
+    Hole {
+        #[command(flatten)]
+        disc: Disc,
+    },
+    /// Set the class of the ground; `terrane export --layer class` writes classes.
+    #[command(allow_negative_numbers = true)]
+    Paint {
+        #[command(flatten)]
+        disc: Disc,
+        /// The class, 0 to 255.
+        #[arg(long, value_name = "CLASS")]
+        class: u8,
+    },
+    /// Take an edit back, of the session or of the stage, by its prim path or last name.
+    Remove {
+        /// The edit.
+        edit: String,
+    },
+    /// Take the last command back.
+    Undo,
+    /// Give the last command that was taken back again.
+    Redo,
+    /// Do all commands of a log, or none.
+    Replay {
+        /// The log, one command a line, as JSON.
+        log: PathBuf,
+    },
+}
+
+/// A place and how far from it.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub struct Disc {
+    /// Site x, metres; longitude with --lon-lat.
+    pub x: f64,
+    /// Site z, metres; latitude with --lon-lat.
+    pub z: f64,
+    /// How far it reaches, metres.
+    #[arg(long, value_name = "METRES", value_parser = positive)]
+    pub radius: f64,
 }
 
 /// The commands.
@@ -74,7 +159,7 @@ pub enum Command {
     Export {
         /// The USD stage.
         stage: PathBuf,
-        /// height, source, slope, aspect, normal, hillshade, roughness, tri, profile-curvature,
+        /// height, source, class, slope, aspect, normal, hillshade, roughness, tri, profile-curvature,
         /// plan-curvature, mean-curvature, ambient-occlusion, or the prim path of a raster layer.
         #[arg(long, value_name = "NAME")]
         layer: String,
@@ -91,6 +176,9 @@ pub enum Command {
         /// Prim path of the DEM whose footprint is exported; the finest when left out.
         #[arg(long, value_name = "PRIM")]
         dem: Option<String>,
+        /// Site x and z of the part to export: west, north, east, south, metres; all when left out.
+        #[arg(long, num_args = 4, value_names = ["WEST", "NORTH", "EAST", "SOUTH"], allow_negative_numbers = true)]
+        region: Option<Vec<f64>>,
         /// Lay the file out as a Cloud Optimized GeoTIFF, with overviews.
         #[arg(long)]
         cog: bool,
@@ -146,6 +234,38 @@ pub enum Command {
         lon_lat: bool,
         /// As JSON.
         #[arg(long, global = true)]
+        json: bool,
+    },
+    /// Change the ground by hand. Edits go into a session over the stage, which every command
+    /// sees and no file of the stage.
+    Edit {
+        /// The USD stage.
+        stage: PathBuf,
+        /// What to do.
+        #[command(subcommand)]
+        kind: EditKind,
+        /// Places are longitude and latitude in degrees, and not site x and z.
+        #[arg(long, global = true)]
+        lon_lat: bool,
+        /// As JSON.
+        #[arg(long, global = true)]
+        json: bool,
+    },
+    /// List the edits in force; save them as a layer, write their log, or end the session.
+    Edits {
+        /// The USD stage.
+        stage: PathBuf,
+        /// Write the session as a USD layer, to be added to the stage's subLayers.
+        #[arg(long, value_name = "FILE.usda")]
+        save: Option<PathBuf>,
+        /// Write the commands that were given, for `terrane edit <stage> replay`.
+        #[arg(long, value_name = "FILE.jsonl")]
+        log: Option<PathBuf>,
+        /// End the session: forget its edits (after saving, when that is asked for, too).
+        #[arg(long)]
+        clear: bool,
+        /// As JSON.
+        #[arg(long)]
         json: bool,
     },
     /// Time baking and drawing of a stage, here and now.

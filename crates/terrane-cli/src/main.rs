@@ -1,6 +1,7 @@
 //! The `terrane` command: a thin door to [`terrane_site`].
 
 mod args;
+mod edit;
 mod print;
 mod progress;
 mod query;
@@ -9,6 +10,7 @@ use args::{Cli, Command, TwinCommand};
 use clap::Parser;
 use std::process::ExitCode;
 use terrane_core::{Diagnostic, Severity};
+use terrane_site::edits::Editor;
 use terrane_site::export::ExportRequest;
 use terrane_site::render::{RenderOptions, render};
 use terrane_site::twin::{NewTwin, new_twin};
@@ -57,14 +59,18 @@ fn give_vulkan_a_runtime_folder() {
     }
 }
 
-fn open(cli: &Cli, stage: &std::path::Path, progress: &progress::Bar) -> Result<OpenSite, Failure> {
-    let options = SiteOptions {
+fn options(cli: &Cli) -> SiteOptions {
+    SiteOptions {
         library_override: cli.library.clone(),
         cache: cli.cache.clone(),
         time_code: cli.time_code,
+        without_session: cli.no_session,
         ..SiteOptions::default()
-    };
-    OpenSite::open(stage, options, progress)
+    }
+}
+
+fn open(cli: &Cli, stage: &std::path::Path, progress: &progress::Bar) -> Result<OpenSite, Failure> {
+    OpenSite::open(stage, options(cli), progress)
 }
 
 fn run(cli: &Cli, progress: &progress::Bar) -> Result<ExitCode, Failure> {
@@ -141,7 +147,7 @@ fn run(cli: &Cli, progress: &progress::Bar) -> Result<ExitCode, Failure> {
             print::to_stderr(&site.spec.diagnostics);
             if *json { print::json(&report) } else { print::bake(&report) }
         }
-        Command::Export { stage, layer, output, crs, posting, dem, cog, sun, sky_radius, json } => {
+        Command::Export { stage, layer, output, crs, posting, dem, region, cog, sun, sky_radius, json } => {
             let site = open(cli, stage, progress)?;
             let mut options =
                 terrane_surface::derived::DerivedOptions { sky_radius_posts: *sky_radius, ..Default::default() };
@@ -167,6 +173,12 @@ fn run(cli: &Cli, progress: &progress::Bar) -> Result<ExitCode, Failure> {
                 crs: crs.clone(),
                 posting_m: *posting,
                 dem: dem.clone(),
+                region: match region.as_deref() {
+                    Some([west, north, east, south]) => {
+                        Some(terrane_surface::SiteRect { x_m: [*west, *east], z_m: [*north, *south] })
+                    }
+                    _ => None,
+                },
                 cloud_optimized: *cog,
                 options,
             };
@@ -195,6 +207,15 @@ fn run(cli: &Cli, progress: &progress::Bar) -> Result<ExitCode, Failure> {
             let site = open(cli, stage, progress)?;
             let ground = site.ground(progress)?;
             query::answer(&site, &ground, kind, *lon_lat, *json, progress)?;
+        }
+        Command::Edit { stage, kind, lon_lat, json } => {
+            let mut editor = Editor::open(stage, options(cli), progress)?;
+            edit::edit(&mut editor, kind, *lon_lat, *json, progress)?;
+        }
+        Command::Edits { stage, save, log, clear, json } => {
+            let mut editor = Editor::open(stage, options(cli), progress)?;
+            progress.finish();
+            edit::list(&mut editor, save.as_deref(), log.as_deref(), *clear, *json)?;
         }
         Command::Bench { stage, size, frames, json } => {
             let site = open(cli, stage, progress)?;

@@ -7,6 +7,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use terrane_core::{Diagnostic, Place, PostWindow, Progress};
 use terrane_geo::{Crs, GeotiffBand, GeotiffOptions, GeotiffWriter, PostGrid, reproject_geotiff};
+use terrane_surface::SiteRect;
 use terrane_surface::derived::{DerivedMap, DerivedOptions, HeightWindow};
 
 /// What is exported.
@@ -22,6 +23,8 @@ pub struct ExportRequest {
     pub posting_m: Option<f64>,
     /// Prim of the DEM whose footprint is exported; the finest when left out.
     pub dem: Option<String>,
+    /// What of it is exported, site x and z; all when left out.
+    pub region: Option<SiteRect>,
     /// Lay the file out as a Cloud Optimized GeoTIFF.
     pub cloud_optimized: bool,
     /// What some derived maps need to know.
@@ -59,29 +62,40 @@ const COLUMNS: usize = 1024;
 enum Layer {
     Height,
     Source,
+    Class,
     Derived(DerivedMap),
 }
 
 impl Layer {
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            "height" => Some(Self::Height),
+            "source" => Some(Self::Source),
+            "class" => Some(Self::Class),
+            name => name.parse().ok().map(Self::Derived),
+        }
+    }
+
     fn unit(&self) -> &'static str {
         match self {
             Self::Height => "metre",
-            Self::Source => "1",
+            Self::Source | Self::Class => "1",
             Self::Derived(map) => map.unit(),
         }
     }
 
     /// Classes and directions can't be averaged.
     fn wants_nearest(&self) -> bool {
-        matches!(self, Self::Source | Self::Derived(DerivedMap::Aspect | DerivedMap::Normal))
+        matches!(self, Self::Source | Self::Class | Self::Derived(DerivedMap::Aspect | DerivedMap::Normal))
     }
 
     fn description(&self) -> &'static str {
         match self {
             Self::Height => "height above the vertical datum",
             Self::Source => {
-                "which DEM gives the height, 1 is the finest; 128 more where it was filled in and not measured; 0 for no ground"
+                "which DEM gives the height, 1 is the finest; 128 more where it was filled in and not measured, 64 more where a layer or an edit changed it; 0 for no ground"
             }
+            Self::Class => "class of the ground that edits have painted; 0 where none has",
             Self::Derived(map) => map.description(),
         }
     }
@@ -90,6 +104,7 @@ impl Layer {
         let names = match self {
             Self::Height => &["height"],
             Self::Source => &["source"],
+            Self::Class => &["class"],
             Self::Derived(map) => map.band_names(),
         };
         let band = |name: &&str| GeotiffBand {
@@ -103,7 +118,7 @@ impl Layer {
 
 /// Names of the layers that every site has.
 pub fn layer_names() -> Vec<&'static str> {
-    ["height", "source"].into_iter().chain(DerivedMap::all().map(DerivedMap::name)).collect()
+    ["height", "source", "class"].into_iter().chain(DerivedMap::all().map(DerivedMap::name)).collect()
 }
 
 /// Computes a layer band by band and writes it; the file appears under its
@@ -115,18 +130,12 @@ pub fn export(site: &OpenSite, request: &ExportRequest, progress: &dyn Progress)
         .check()
         .map_err(|error| Diagnostic::error("derived-map", "map can't be derived").with_detail(error.to_string()))?;
     let ground = site.ground(progress)?;
-    let layer = match request.layer.as_str() {
-        "height" => Layer::Height,
-        "source" => Layer::Source,
-        name => match name.parse() {
-            Ok(map) => Layer::Derived(map),
-            Err(_) => return export_raster(site, &ground, request, progress),
-        },
-    };
+    let Some(layer) = Layer::named(&request.layer) else { return export_raster(site, &ground, request, progress) };
     let crs = request.crs.as_deref().map(Crs::parse).transpose()?;
     let grid = grid(&ground, request)?;
     let options = match layer {
         Layer::Source => GeotiffOptions::bytes(layer.bands(), Some(0)),
+        Layer::Class => GeotiffOptions::bytes(layer.bands(), None),
         _ => GeotiffOptions::floats(layer.bands()),
     };
     let options = GeotiffOptions { metadata: metadata(&ground), cloud_optimized: request.cloud_optimized, ..options };
@@ -187,9 +196,27 @@ fn grid(ground: &Ground, request: &ExportRequest) -> Result<PostGrid, Failure> {
         })?,
     };
     let own = ground.grid(dem);
-    let Some(posting_m) = request.posting_m else { return Ok(own) };
+    let posting_m = request.posting_m.unwrap_or(own.posting_m);
     let count = |posts: usize| ((posts - 1) as f64 * own.posting_m / posting_m + 1e-6).floor() as usize + 1;
-    let grid = PostGrid { posting_m, columns: count(own.columns), rows: count(own.rows), ..own };
+    let mut grid = PostGrid { posting_m, columns: count(own.columns), rows: count(own.rows), ..own };
+    if let Some(region) = &request.region {
+        let corner = ground.frame.site_from_map(grid.easting_m, grid.northing_m, 0.0);
+        // Its own posts within the region; none is moved.
+        let range = |[low_m, high_m]: [f64; 2], first_m: f64, count: usize| {
+            let place = |border_m: f64| (border_m - first_m) / posting_m;
+            let first = (place(low_m) - 1e-6).ceil().clamp(0.0, count as f64);
+            let end = (place(high_m) + 1e-6).floor().clamp(-1.0, count as f64 - 1.0) + 1.0;
+            (first as usize, (end - first).max(0.0) as usize)
+        };
+        let (columns, rows) = (range(region.x_m, corner.x, grid.columns), range(region.z_m, corner.z, grid.rows));
+        grid = PostGrid {
+            easting_m: grid.easting_m + columns.0 as f64 * posting_m,
+            northing_m: grid.northing_m - rows.0 as f64 * posting_m,
+            columns: columns.1,
+            rows: rows.1,
+            ..grid
+        };
+    }
     if grid.columns < 2 || grid.rows < 2 || grid.columns.max(grid.rows) > 1 << 24 {
         return Err(Diagnostic::error("export-grid", "export's grid can't be used")
             .with_detail(format!("{posting_m} m between posts makes {} x {} posts", grid.columns, grid.rows))
@@ -235,24 +262,106 @@ fn window(
         (0..count + 2 * margin).map(place).collect()
     };
     let (xs_m, zs_m) = (places(corner.x, first_column, columns), places(corner.z, first_row, rows));
+    values(ground, layer, &request.options, (&xs_m, &zs_m), (columns, rows), margin, grid.posting_m)
+}
+
+/// Values of a layer at places that have a margin around what is wanted.
+fn values(
+    ground: &Ground,
+    layer: &Layer,
+    options: &DerivedOptions,
+    (xs_m, zs_m): (&[f64], &[f64]),
+    (columns, rows): (usize, usize),
+    margin: usize,
+    posting_m: f64,
+) -> Result<Vec<f32>, Failure> {
     // Heights above the datum: slopes are against the local horizontal.
     let surface = &ground.surface;
+    let places = || zs_m.iter().flat_map(|z_m| xs_m.iter().map(move |x_m| (*x_m, *z_m)));
     Ok(match layer {
-        Layer::Height => surface.datum_heights_m(&xs_m, &zs_m).into_iter().map(|height| height as f32).collect(),
+        Layer::Height => surface.datum_heights_m(xs_m, zs_m).into_iter().map(|height| height as f32).collect(),
         Layer::Source => {
             let source = |x_m: f64, z_m: f64| match surface.datum_height_m(x_m, z_m) {
-                Some((_, dem)) => (dem + 1) as f32 + if surface.is_filled(x_m, z_m, dem) { 128.0 } else { 0.0 },
+                Some((_, dem)) => {
+                    let filled = if surface.is_filled(x_m, z_m, dem) { 128.0 } else { 0.0 };
+                    let shaped = if surface.shaped_by(x_m, z_m).is_empty() { 0.0 } else { 64.0 };
+                    (dem + 1) as f32 + filled + shaped
+                }
                 None => 0.0,
             };
-            zs_m.iter().flat_map(|z_m| xs_m.iter().map(move |x_m| (*x_m, *z_m))).map(|(x, z)| source(x, z)).collect()
+            places().map(|(x, z)| source(x, z)).collect()
         }
+        Layer::Class => places().map(|(x, z)| f32::from(surface.class_at(x, z).unwrap_or(0))).collect(),
         Layer::Derived(map) => {
-            let heights_m = surface.datum_heights_m(&xs_m, &zs_m);
-            let window = HeightWindow { columns, rows, margin, posting_m: grid.posting_m, heights_m };
-            map.evaluate(&window, &request.options).map_err(|error| {
+            let heights_m = surface.datum_heights_m(xs_m, zs_m);
+            let window = HeightWindow { columns, rows, margin, posting_m, heights_m };
+            map.evaluate(&window, options).map_err(|error| {
                 Diagnostic::error("derived-map", "map can't be derived").with_detail(error.to_string())
             })?
         }
+    })
+}
+
+/// Values of a field over a part of the site, in memory.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RegionRaster {
+    /// The field.
+    pub layer: String,
+    /// Its unit.
+    pub unit: String,
+    /// Site x of the first column and z of the first row, metres.
+    pub corner_m: [f64; 2],
+    /// Distance between posts, metres.
+    pub posting_m: f64,
+    /// Columns, eastwards.
+    pub columns: usize,
+    /// Rows, southwards.
+    pub rows: usize,
+    /// `columns * rows` values a band, row by row; NaN is nodata.
+    pub bands: Vec<Vec<f32>>,
+}
+
+/// Posts of one region raster, at most.
+const MOST_REGION_POSTS: f64 = 67_108_864.0;
+
+/// A field of the ground (`height`, `source`, `class` or a derived map) on a
+/// grid of its own: from the region's north-west corner, `posting_m` apart.
+pub fn region_raster(
+    ground: &Ground,
+    layer: &str,
+    region: &SiteRect,
+    posting_m: f64,
+    options: &DerivedOptions,
+) -> Result<RegionRaster, Failure> {
+    let refused = |detail: String| Failure::from(Diagnostic::error("region", "no such region").with_detail(detail));
+    let field = Layer::named(layer)
+        .ok_or_else(|| refused(format!("`{layer}` is none of {}", layer_names().join(", "))))?;
+    let (width_m, height_m) = region.size_m();
+    let count = |side_m: f64| (side_m / posting_m + 1e-6).floor() + 1.0;
+    let (columns, rows) = (count(width_m), count(height_m));
+    let is_sane = posting_m > 0.0 && columns >= 1.0 && rows >= 1.0 && columns * rows <= MOST_REGION_POSTS;
+    if !is_sane {
+        return Err(refused(format!(
+            "{width_m} by {height_m} m with posts {posting_m} m apart; there may be {MOST_REGION_POSTS} posts at most"
+        )));
+    }
+    let (columns, rows) = (columns as usize, rows as usize);
+    let margin = if let Layer::Derived(map) = &field { map.margin_posts(options) } else { 0 };
+    let places = |first_m: f64, count: usize| -> Vec<f64> {
+        (0..count + 2 * margin).map(|k| first_m + (k as f64 - margin as f64) * posting_m).collect()
+    };
+    let corner_m = [region.x_m[0], region.z_m[0]];
+    let (xs_m, zs_m) = (places(corner_m[0], columns), places(corner_m[1], rows));
+    let all = values(ground, &field, options, (&xs_m, &zs_m), (columns, rows), margin, posting_m)?;
+    ground.check_read()?;
+    Ok(RegionRaster {
+        layer: layer.to_owned(),
+        unit: field.unit().to_owned(),
+        corner_m,
+        posting_m,
+        columns,
+        rows,
+        bands: all.chunks_exact((columns * rows).max(1)).map(<[f32]>::to_vec).collect(),
     })
 }
 

@@ -7,7 +7,7 @@ use terrane_assets::BakeSettings;
 use terrane_core::{ContentKey, Diagnostic, KeyBuilder, Progress, SiteFrame};
 use terrane_geo::{Crs, DemFile, PostGrid};
 use terrane_stage::spec::{TerrainLayer, TerrainSpec};
-use terrane_surface::{DemGrid, Disagreement, SiteRect, Surface, SurfaceError, SurfaceSpec};
+use terrane_surface::{DemGrid, Disagreement, ModifierSpec, SiteRect, Surface, SurfaceError, SurfaceSpec};
 use terrane_tiles::{BakeOptions, HeightCode};
 
 /// The ground of a site.
@@ -34,6 +34,8 @@ pub struct Ground {
     pub unedited: Surface,
     /// Its key.
     pub unedited_key: ContentKey,
+    /// Key of the DEMs alone.
+    base_key: ContentKey,
     /// What is worth saying.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -51,6 +53,25 @@ impl Ground {
     fn grid_of(&self, dem: &DemGrid) -> PostGrid {
         let (easting_m, northing_m) = self.frame.map_from_site(dem.x0_m, dem.z0_m);
         PostGrid { easting_m, northing_m, posting_m: dem.posting_m, columns: dem.columns, rows: dem.rows }
+    }
+
+    /// The same ground under other modifiers. What is baked stays while just
+    /// edits differ.
+    pub fn with_modifiers(&self, modifiers: Vec<ModifierSpec>) -> Result<Self, SurfaceError> {
+        let surface = self.surface.revised(modifiers)?;
+        let shapes = |surface: &Surface| {
+            surface.spec().modifiers.iter().filter(|modifier| !modifier.is_edit()).cloned().collect::<Vec<_>>()
+        };
+        let (unedited, unedited_key) = match shapes(&surface) == shapes(&self.unedited) {
+            true => (self.unedited.clone(), self.unedited_key),
+            false => {
+                let unedited = surface.without_edits()?;
+                let key = shaped_key(&self.base_key, &unedited);
+                (unedited, key)
+            }
+        };
+        let key = shaped_key(&self.base_key, &surface);
+        Ok(Self { surface, key, unedited, unedited_key, ..self.clone() })
     }
 
     /// True when edits change the ground.
@@ -75,6 +96,11 @@ impl OpenSite {
     pub fn ground(&self, progress: &dyn Progress) -> Result<Ground, Failure> {
         let terrain = self.terrain()?;
         let mut diagnostics = self.layer_warnings(terrain);
+        diagnostics.extend(self.session.as_ref().map(|session| {
+            Diagnostic::note("session-in-force", "edits of a session are in force")
+                .with_place(terrane_core::Place::file(session.display().to_string()))
+                .with_help("`terrane edits <stage>` lists them, --no-session leaves them out")
+        }));
         let layers: Vec<&TerrainLayer> =
             terrain.layers.iter().filter(|layer| layer.kind == "dem" && layer.enabled).collect();
         let mut opened = Vec::new();
@@ -165,6 +191,7 @@ impl OpenSite {
         let ground = Ground {
             key: shaped_key(&base_key, &surface),
             unedited_key: shaped_key(&base_key, &unedited),
+            base_key,
             surface,
             unedited,
             crs,

@@ -83,7 +83,9 @@ impl OpenSite {
             Some(side_m) => side_m,
             None => {
                 let modifiers = self.modifiers(terrain, &scale(LEAST_SIDE_M, posting_for(LEAST_SIDE_M)))?;
-                let reach = modifiers.iter().map(|modifier| modifier.bounds()).flat_map(|rect| [rect.x_m, rect.z_m]);
+                // Edits do not make a base larger: what is edited is there before.
+                let shapes = modifiers.iter().filter(|modifier| !modifier.is_edit());
+                let reach = shapes.map(|modifier| modifier.bounds()).flat_map(|rect| [rect.x_m, rect.z_m]);
                 reach.flatten().fold(0.5 * LEAST_SIDE_M, |reach_m, border| reach_m.max(border.abs())) * 2.0
             }
         };

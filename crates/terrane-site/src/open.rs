@@ -1,5 +1,6 @@
 //! Opening a stage.
 
+use crate::edits::SessionFiles;
 use crate::{Failure, synthetic};
 use std::path::{Path, PathBuf};
 use terrane_assets::AssetRoots;
@@ -30,6 +31,8 @@ pub struct SiteOptions {
     pub reader: ReaderMode,
     /// Time code to read animated values at.
     pub time_code: Option<f64>,
+    /// Leave out the edits of the stage's session ([`crate::edits`]).
+    pub without_session: bool,
 }
 
 /// A stage that has been read, and the roots that its assets come from.
@@ -41,6 +44,8 @@ pub struct OpenSite {
     pub spec: SiteSpec,
     /// Where assets come from.
     pub roots: AssetRoots,
+    /// The session layer that is composed over the stage, when there is one.
+    pub session: Option<PathBuf>,
     options: SiteOptions,
 }
 
@@ -55,7 +60,13 @@ impl OpenSite {
         }
         let roots = AssetRoots::for_stage(stage, options.library_override.clone())?;
         synthetic::ensure_generated(&roots, progress)?;
+        let session = if options.without_session {
+            None
+        } else {
+            Some(SessionFiles::of(stage, &cache_folder(&options, &roots)).layer).filter(|layer| layer.is_file())
+        };
         let request = ReadRequest {
+            session: session.clone(),
             stage: stage.to_owned(),
             library_override: options.library_override.clone(),
             time_code: options.time_code,
@@ -64,7 +75,7 @@ impl OpenSite {
             ReaderMode::Confined => ConfinedReader::this_program()?.read(&request)?,
             ReaderMode::InProcess => read_in_process(&request)?,
         };
-        Ok(Self { stage: stage.to_owned(), spec, roots, options })
+        Ok(Self { stage: stage.to_owned(), spec, roots, session, options })
     }
 
     /// The terrain that the site is about: the first visible one.
@@ -102,14 +113,18 @@ impl OpenSite {
 
     /// The folder that baked data is kept in.
     pub fn cache_folder(&self) -> PathBuf {
-        if let Some(folder) = &self.options.cache {
-            return folder.clone();
-        }
-        if let Some(twin) = &self.roots.twin {
-            return twin.root().join(".terrane");
-        }
-        let user = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-        let user = user.or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache")));
-        user.unwrap_or_else(std::env::temp_dir).join("terrane")
+        cache_folder(&self.options, &self.roots)
     }
+}
+
+fn cache_folder(options: &SiteOptions, roots: &AssetRoots) -> PathBuf {
+    if let Some(folder) = &options.cache {
+        return folder.clone();
+    }
+    if let Some(twin) = &roots.twin {
+        return twin.root().join(".terrane");
+    }
+    let user = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let user = user.or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache")));
+    user.unwrap_or_else(std::env::temp_dir).join("terrane")
 }

@@ -1,0 +1,159 @@
+//! A stage's session on disk: the log of commands, and the layer that follows
+//! from it.
+
+use super::layer::{MARK, usda};
+use super::{EditCommand, History};
+use crate::Failure;
+use serde::Serialize;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use terrane_core::{ContentKey, Diagnostic, Place};
+
+/// Where a stage's session is kept, in the folder of baked data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionFiles {
+    /// The layer that is composed over the stage.
+    pub layer: PathBuf,
+    /// One command a line, as JSON: what the layer is made of.
+    pub log: PathBuf,
+    lock: PathBuf,
+}
+
+/// What saving did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SaveReport {
+    /// The layer.
+    pub layer: PathBuf,
+    /// Edits in it.
+    pub edits: usize,
+    /// Edits of the stage that it takes away.
+    pub removed: usize,
+}
+
+impl SessionFiles {
+    /// Of a stage, by its place on disk.
+    pub fn of(stage: &Path, cache_folder: &Path) -> Self {
+        let place = stage.canonicalize().unwrap_or_else(|_| stage.to_owned());
+        let key = ContentKey::of_bytes(place.as_os_str().as_encoded_bytes()).short();
+        let stem = stage.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+        let file = |ending: &str| cache_folder.join("sessions").join(format!("{stem}-{key}.{ending}"));
+        Self { layer: file("usda"), log: file("jsonl"), lock: file("lock") }
+    }
+
+    /// Waits until no other program changes the session; holds it while the
+    /// file lives.
+    pub(super) fn locked(&self) -> Result<File, Failure> {
+        let folder = self.lock.parent().unwrap_or(Path::new("."));
+        std::fs::create_dir_all(folder).map_err(|error| Failure::unwritten(folder, &error))?;
+        let unwritten = |error: std::io::Error| Failure::unwritten(&self.lock, &error);
+        let file = File::options().create(true).append(true).open(&self.lock).map_err(unwritten)?;
+        file.lock().map_err(unwritten)?;
+        Ok(file)
+    }
+
+    /// The commands that are kept.
+    pub fn commands(&self) -> Result<Vec<EditCommand>, Failure> {
+        match std::fs::read_to_string(&self.log) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(vec![]),
+            Err(error) => Err(unread(&self.log, &error.to_string()).into()),
+            Ok(text) => read_commands(&self.log, &text),
+        }
+    }
+
+    /// Keeps a history; without commands nothing is kept.
+    pub fn keep(&self, history: &History) -> Result<(), Failure> {
+        if history.log().is_empty() {
+            for file in [&self.layer, &self.log] {
+                match std::fs::remove_file(file) {
+                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                        return Err(Failure::unwritten(file, &error));
+                    }
+                    _ => {}
+                }
+            }
+            return Ok(());
+        }
+        // The layer first: a log that is one command behind is mended by the
+        // next command, a layer that is behind would draw other ground.
+        replace(&self.layer, &usda(history))?;
+        replace(&self.log, &lines(history.log()))
+    }
+}
+
+/// Commands from lines of JSON.
+pub(super) fn read_commands(file: &Path, text: &str) -> Result<Vec<EditCommand>, Failure> {
+    let numbered = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    numbered
+        .map(|(number, line)| {
+            serde_json::from_str(line).map_err(|error| {
+                let place = Place { line: Some(number as u32 + 1), ..Place::file(file.display().to_string()) };
+                Diagnostic::error("edit-log", "line is no command")
+                    .with_place(place)
+                    .with_detail(error.to_string())
+                    .with_help("`terrane edits <stage> --log <file>` writes a log that can be replayed")
+                    .into()
+            })
+        })
+        .collect()
+}
+
+fn lines(commands: &[EditCommand]) -> String {
+    commands.iter().filter_map(|command| serde_json::to_string(command).ok()).fold(String::new(), |mut all, line| {
+        all.push_str(&line);
+        all.push('\n');
+        all
+    })
+}
+
+fn unread(file: &Path, why: &str) -> Diagnostic {
+    Diagnostic::error("edit-log", "edits can't be read").with_place(Place::file(file.display().to_string())).with_detail(why)
+}
+
+/// Writes aside and renames, so that there is always a whole file.
+fn replace(file: &Path, text: &str) -> Result<(), Failure> {
+    let unwritten = |error: &std::io::Error| Failure::unwritten(file, error);
+    let folder = file.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder).map_err(|error| unwritten(&error))?;
+    let mut aside = tempfile::NamedTempFile::new_in(folder).map_err(|error| unwritten(&error))?;
+    aside.write_all(text.as_bytes()).and_then(|()| aside.as_file().sync_data()).map_err(|error| unwritten(&error))?;
+    aside.persist(file).map_err(|error| unwritten(&error.error))?;
+    Ok(())
+}
+
+/// Writes a session as a layer for stages to take in. Only files that were
+/// written so are replaced.
+pub(super) fn save(history: &History, file: &Path) -> Result<SaveReport, Failure> {
+    let refused = |detail: &str| -> Failure {
+        Diagnostic::error("edit-save", "edits can't be saved there")
+            .with_place(Place::file(file.display().to_string()))
+            .with_detail(detail)
+            .with_help("name a new file ending in .usda, and add it to the stage's subLayers")
+            .into()
+    };
+    if !file.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("usda")) {
+        return Err(refused("a layer of edits is a text file, and its name ends in .usda"));
+    }
+    match std::fs::read_to_string(file) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        Ok(found) if found.lines().take(4).any(|line| line.contains(MARK)) => {}
+        _ => return Err(refused("it exists, and was not written by `terrane edits --save`; it is left alone")),
+    }
+    replace(file, &usda(history))?;
+    Ok(SaveReport { layer: file.to_owned(), edits: history.edits().len(), removed: history.removed().len() })
+}
+
+/// Writes the log of a session for [`super::Editor::replay`].
+pub(super) fn write_log(history: &History, file: &Path) -> Result<(), Failure> {
+    match std::fs::read_to_string(file) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        Ok(found) if read_commands(file, &found).is_ok() => {}
+        _ => {
+            return Err(Diagnostic::error("edit-save", "log can't be written there")
+                .with_place(Place::file(file.display().to_string()))
+                .with_detail("it exists, and is no log of edits; it is left alone")
+                .into());
+        }
+    }
+    replace(file, &lines(history.log()))
+}
