@@ -123,6 +123,12 @@ impl Scene {
         self
     }
 
+    /// Any other layer of the terrain, its attributes typed as USD has them.
+    pub fn layer(mut self, name: &str, kind: &str, attributes: &str) -> Self {
+        writeln!(self.layers, "def Scope \"{name}\"\n{{\nuniform token lunco:layer = \"{kind}\"\n{attributes}\n}}").unwrap();
+        self
+    }
+
     /// An input of the look, typed as USD has it: `float weight_albedo = 0`.
     pub fn input(mut self, declaration: &str) -> Self {
         let (kind, rest) = declaration.split_once(' ').unwrap();

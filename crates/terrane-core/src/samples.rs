@@ -23,8 +23,10 @@ fn catmull_rom_weights(t: f64) -> [f64; 4] {
 }
 
 /// The place, or the post that it is within rounding of.
+#[inline]
 pub fn snap_to_post(place: f64) -> f64 {
-    let nearest = place.round();
+    // What `round` gives near a post, without a call to the C library.
+    let nearest = (place + 0.5_f64.copysign(place)) as i64 as f64;
     if (place - nearest).abs() < ON_POST { nearest } else { place }
 }
 

@@ -184,7 +184,9 @@ impl Surface {
             found.or_else(|| if beyond_diagonal == 0.0 { on(false) } else { None })
         };
         let (snapped_u, snapped_v) = (snap_to_post(u), snap_to_post(v));
-        let (first_u, first_v) = (snapped_u.floor().min(last), snapped_v.floor().min(last));
+        // Places in a leaf are never negative.
+        let floor = |place: f64| f64::from(place as u32);
+        let (first_u, first_v) = (floor(snapped_u).min(last), floor(snapped_v).min(last));
         if let Some(spot) = in_cell(first_u, first_v) {
             return Some(spot);
         }

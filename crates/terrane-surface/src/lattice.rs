@@ -3,7 +3,7 @@
 use crate::DemGrid;
 use crate::modifiers::Wish;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
 /// Cells along a tile's side.
@@ -72,7 +72,7 @@ pub struct Lattice {
 
 /// A set of tiles.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Splits(Arc<HashSet<TileKey>>);
+pub(crate) struct Splits(Arc<FxHashSet<TileKey>>);
 
 impl Serialize for Splits {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -270,16 +270,27 @@ impl Lattice {
     /// place inside it in its own cells. `None` outside the lattice or where
     /// no DEM reaches.
     pub fn leaf_at(&self, i: f64, j: f64) -> Option<(TileKey, f64, f64)> {
-        let mut tile = self.root();
-        let span = f64::from(TILE_CELLS) * (1_u64 << tile.level) as f64;
+        self.leaf_near_level(i, j, self.root_level)
+    }
+
+    /// The same, quickest when the leaf is of the level that is guessed: what
+    /// is split lies in what is split, so that a search can begin anywhere.
+    pub(crate) fn leaf_near_level(&self, i: f64, j: f64, guess: u8) -> Option<(TileKey, f64, f64)> {
+        let span = f64::from(TILE_CELLS) * (1_u64 << self.root_level) as f64;
         if !(i >= 0.0 && j >= 0.0 && i <= span && j <= span) {
             return None;
         }
+        let around = |level: u8| {
+            let (span, last) = (f64::from(TILE_CELLS) * (1_u64 << level) as f64, (1_u32 << (self.root_level - level)) - 1);
+            let place = |place: f64| ((place / span) as u32).min(last);
+            TileKey { level, x: place(i), z: place(j) }
+        };
+        let mut tile = around(guess.min(self.root_level));
         while self.is_split(tile) {
-            let level = tile.level - 1;
-            let span = f64::from(TILE_CELLS) * (1_u64 << level) as f64;
-            let child = |place: f64, parent: u32| ((place / span) as u32).clamp(2 * parent, 2 * parent + 1);
-            tile = TileKey { level, x: child(i, tile.x), z: child(j, tile.z) };
+            tile = around(tile.level - 1);
+        }
+        while tile.level < self.root_level && !self.is_split(tile.parent()) {
+            tile = tile.parent();
         }
         let (first_i, first_j) = tile.first_post();
         let stride = (1_u64 << tile.level) as f64;

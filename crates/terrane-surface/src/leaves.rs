@@ -28,7 +28,7 @@ enum Entry {
     Made(Arc<Leaf>),
 }
 
-/// A leaf with its place, for the thread that asked last.
+/// A leaf with its place.
 struct Recent {
     surface: u64,
     tile: TileKey,
@@ -38,8 +38,46 @@ struct Recent {
     leaf: Arc<Leaf>,
 }
 
+/// Leaves that a thread keeps at hand, found without asking other threads.
+const AT_HAND: usize = 256;
+
+/// What a thread asked last.
+struct AtHand {
+    last: usize,
+    leaves: Vec<Option<Recent>>,
+}
+
 thread_local! {
-    static RECENT: RefCell<Option<Recent>> = const { RefCell::new(None) };
+    static AT_HAND_OF_THREAD: RefCell<AtHand> = const { RefCell::new(AtHand { last: 0, leaves: Vec::new() }) };
+}
+
+impl Recent {
+    #[inline]
+    fn place(&self, surface: u64, [i, j]: [f64; 2]) -> Option<[f64; 2]> {
+        let is_inside = self.surface == surface
+            && (self.first[0]..self.end[0]).contains(&i)
+            && (self.first[1]..self.end[1]).contains(&j);
+        is_inside.then(|| [(i - self.first[0]) * self.scale, (j - self.first[1]) * self.scale])
+    }
+
+    fn new(surface: u64, tile: TileKey, leaf: Arc<Leaf>) -> Self {
+        let (first_i, first_j) = tile.first_post();
+        let first = [first_i as f64, first_j as f64];
+        let span = (u64::from(crate::TILE_CELLS) << tile.level) as f64;
+        let scale = 1.0 / (1_u64 << tile.level) as f64;
+        Self { surface, tile, first, end: first.map(|first| first + span), scale, leaf }
+    }
+}
+
+impl AtHand {
+    fn last(&self) -> Option<&Recent> {
+        self.leaves.get(self.last)?.as_ref()
+    }
+
+    /// Neighbours of one level never share a slot.
+    fn slot(tile: TileKey) -> usize {
+        (tile.x as usize & 15 | (tile.z as usize & 15) << 4) ^ (usize::from(tile.level) * 37 & (AT_HAND - 1))
+    }
 }
 
 impl Leaves {
@@ -91,29 +129,36 @@ impl Surface {
         [i, j]: [f64; 2],
         ask: impl Fn(TileKey, [f64; 2], Option<&Leaf>) -> Option<T>,
     ) -> Option<T> {
-        let again = RECENT.with_borrow(|recent| {
-            let recent = recent.as_ref().filter(|recent| {
-                recent.surface == self.leaves().id
-                    && (recent.first[0]..recent.end[0]).contains(&i)
-                    && (recent.first[1]..recent.end[1]).contains(&j)
-            })?;
-            let place = [(i - recent.first[0]) * recent.scale, (j - recent.first[1]) * recent.scale];
-            Some(ask(recent.tile, place, Some(&recent.leaf)))
+        let id = self.leaves().id;
+        let at_hand = AT_HAND_OF_THREAD.with_borrow_mut(|at_hand| {
+            if let Some((recent, place)) = at_hand.last().and_then(|recent| Some((recent, recent.place(id, [i, j])?))) {
+                return Ok(ask(recent.tile, place, Some(&recent.leaf)));
+            }
+            // A leaf is mostly as fine as the one before.
+            let guess = at_hand.last().map_or(self.lattice().root_level, |recent| recent.tile.level);
+            let Some((tile, u, v)) = self.lattice().leaf_near_level(i, j, guess) else { return Ok(None) };
+            let slot = AtHand::slot(tile);
+            match at_hand.leaves.get(slot) {
+                Some(Some(recent)) if recent.surface == id && recent.tile == tile => {
+                    at_hand.last = slot;
+                    let answer = at_hand.last().map(|recent| ask(tile, [u, v], Some(&recent.leaf)));
+                    Ok(answer.flatten())
+                }
+                _ => Err((tile, u, v)),
+            }
         });
-        if let Some(answer) = again {
-            return answer;
-        }
-        let (tile, u, v) = self.lattice().leaf_at(i, j)?;
+        let (tile, u, v) = match at_hand {
+            Ok(answer) => return answer,
+            Err(leaf) => leaf,
+        };
         let leaf = self.leaf_if_worth(tile);
         let answer = ask(tile, [u, v], leaf.as_deref());
         if let Some(leaf) = leaf {
-            let (first_i, first_j) = tile.first_post();
-            let first = [first_i as f64, first_j as f64];
-            let span = (u64::from(crate::TILE_CELLS) << tile.level) as f64;
-            let scale = 1.0 / (1_u64 << tile.level) as f64;
-            let end = first.map(|first| first + span);
-            let recent = Recent { surface: self.leaves().id, tile, first, end, scale, leaf };
-            RECENT.with_borrow_mut(|last| *last = Some(recent));
+            AT_HAND_OF_THREAD.with_borrow_mut(|at_hand| {
+                at_hand.leaves.resize_with(AT_HAND, || None);
+                at_hand.last = AtHand::slot(tile);
+                at_hand.leaves[at_hand.last] = Some(Recent::new(id, tile, leaf));
+            });
         }
         answer
     }

@@ -327,6 +327,7 @@ mod tests {
         assert_eq!(json.unwrap(), r#"{"command":"PlaceCrater","x_m":1.0,"z_m":-2.5,"radius_m":3.0,"depth_m":0.0}"#);
         let undo: EditCommand = serde_json::from_str(r#"{"command":"Undo"}"#).unwrap();
         assert_eq!(undo, EditCommand::Undo);
-        assert!(serde_json::from_str::<EditCommand>(r#"{"command":"Undo","what":1}"#).is_err());
+        let mistyped = r#"{"command":"CarveHole","x_m":1,"z_m":2,"radius_m":3,"depth_m":1}"#;
+        assert!(serde_json::from_str::<EditCommand>(mistyped).is_err());
     }
 }
