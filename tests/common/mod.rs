@@ -125,7 +125,8 @@ impl Scene {
 
     /// Any other layer of the terrain, its attributes typed as USD has them.
     pub fn layer(mut self, name: &str, kind: &str, attributes: &str) -> Self {
-        writeln!(self.layers, "def Scope \"{name}\"\n{{\nuniform token lunco:layer = \"{kind}\"\n{attributes}\n}}").unwrap();
+        writeln!(self.layers, "def Scope \"{name}\"\n{{\nuniform token lunco:layer = \"{kind}\"\n{attributes}\n}}")
+            .unwrap();
         self
     }
 

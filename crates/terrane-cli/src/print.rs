@@ -4,7 +4,6 @@ use serde::Serialize;
 use std::io::Write;
 use terrane_core::{Diagnostic, ParamValue};
 use terrane_geo::{Footprint, PostGrid};
-use terrane_surface::Source;
 use terrane_site::archive::ArchiveReport;
 use terrane_site::bake::BakeReport;
 use terrane_site::bench::BenchReport;
@@ -14,6 +13,7 @@ use terrane_site::query::HeightAnswer;
 use terrane_site::raster::RasterReport;
 use terrane_site::render::RenderReport;
 use terrane_site::twin::NewTwinReport;
+use terrane_surface::Source;
 use terrane_tiles::Verified;
 
 /// A line to stdout. A reader that has gone away (`| head`) ends the program

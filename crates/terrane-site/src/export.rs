@@ -334,8 +334,8 @@ pub fn region_raster(
     options: &DerivedOptions,
 ) -> Result<RegionRaster, Failure> {
     let refused = |detail: String| Failure::from(Diagnostic::error("region", "no such region").with_detail(detail));
-    let field = Layer::named(layer)
-        .ok_or_else(|| refused(format!("`{layer}` is none of {}", layer_names().join(", "))))?;
+    let field =
+        Layer::named(layer).ok_or_else(|| refused(format!("`{layer}` is none of {}", layer_names().join(", "))))?;
     let (width_m, height_m) = region.size_m();
     let count = |side_m: f64| (side_m / posting_m + 1e-6).floor() + 1.0;
     let (columns, rows) = (count(width_m), count(height_m));

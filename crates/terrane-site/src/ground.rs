@@ -208,12 +208,14 @@ impl OpenSite {
 
     pub(crate) fn surface_error(&self, error: SurfaceError) -> Failure {
         let mut diagnostic = self.error("surface", "the layers make no surface", error.to_string());
-        match error {
+        match &error {
             SurfaceError::BadModifier { name, what } => {
-                diagnostic = self.error("layer-value", "layer can't be used", what);
-                diagnostic.place.prim = Some(name);
+                diagnostic = self.error("layer-value", "layer can't be used", what.clone());
+                diagnostic.place.prim = Some(name.clone());
             }
-            SurfaceError::TooFine => {
+            SurfaceError::TooFine { name } => {
+                diagnostic = self.error("layer-too-fine", "layer asks for too many posts", error.to_string());
+                diagnostic.place.prim = Some(name.clone());
                 diagnostic = diagnostic.with_help(
                     "author lunco:layer:regionM, the side of the square that needs them, or larger lunco:layer:sizeMin or lunco:layer:minFeature",
                 );
@@ -358,7 +360,10 @@ fn surface_key(crs: &Crs, dems: &[DemSource], frame: &SiteFrame, spec: &SurfaceS
     let level_base = dems.is_empty().then(|| spec.dems.first()).flatten();
     let key = level_base.into_iter().fold(key, |key, base| {
         let height_m = base.posts.at(0, 0).unwrap_or_default();
-        key.numbers("level base", &[base.x0_m, base.z0_m, base.posting_m, base.columns as f64, base.rows as f64, height_m])
+        key.numbers(
+            "level base",
+            &[base.x0_m, base.z0_m, base.posting_m, base.columns as f64, base.rows as f64, height_m],
+        )
     });
     let add = |key: KeyBuilder, (source, dem): (&DemSource, &DemGrid)| {
         let PostGrid { easting_m, northing_m, posting_m, columns, rows } = source.grid;

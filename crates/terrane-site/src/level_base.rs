@@ -17,13 +17,8 @@ const MOST_POSTS_AUTHORED: f64 = 262_144.0;
 
 /// Bodies by NAIF id, with the spheres and ellipsoids that their maps use
 /// (Archinal et al. 2018; WGS 84).
-const FIGURES: &[(i64, &str)] = &[
-    (301, "+R=1737400"),
-    (499, "+R=3396190"),
-    (399, "+ellps=WGS84"),
-    (199, "+R=2439700"),
-    (299, "+R=6051800"),
-];
+const FIGURES: &[(i64, &str)] =
+    &[(301, "+R=1737400"), (499, "+R=3396190"), (399, "+ellps=WGS84"), (199, "+R=2439700"), (299, "+R=6051800")];
 
 impl OpenSite {
     /// A stereographic map around the anchor, and the frame at it. Without an
@@ -65,7 +60,8 @@ impl OpenSite {
         crs: &Crs,
         frame: &SiteFrame,
     ) -> Result<(DemGrid, Vec<ModifierSpec>), Failure> {
-        let has_layers = terrain.layers.iter().any(|layer| layer.enabled && crate::modifiers::KINDS.contains(&&*layer.kind));
+        let has_layers =
+            terrain.layers.iter().any(|layer| layer.enabled && crate::modifiers::KINDS.contains(&&*layer.kind));
         let (side_m, posting_m) = (self.base_number(terrain, "baseSizeM")?, self.base_number(terrain, "basePostingM")?);
         if !has_layers && side_m.is_none() {
             let mut error =
@@ -118,7 +114,8 @@ impl OpenSite {
         if number > 0.0 {
             return Ok(Some(number));
         }
-        let mut error = self.error("terrain-level-base", "level base can't be used", "a number above 0 is needed".into());
+        let mut error =
+            self.error("terrain-level-base", "level base can't be used", "a number above 0 is needed".into());
         error.place.prim = Some(authored.path.clone());
         Err(error.into())
     }

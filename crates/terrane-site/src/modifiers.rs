@@ -78,9 +78,9 @@ impl LayerReading<'_> {
     fn above_zero(&self, name: &str, fallback: f64) -> Read<f64> {
         let found = self.number(name)?.unwrap_or(fallback);
         let is_good = found > 0.0;
-        is_good.then_some(found).ok_or_else(|| {
-            self.fault("layer's value is out of range", name, format!("{found} is not above 0"))
-        })
+        is_good
+            .then_some(found)
+            .ok_or_else(|| self.fault("layer's value is out of range", name, format!("{found} is not above 0")))
     }
 
     fn seed(&self) -> Read<u64> {
@@ -117,10 +117,17 @@ fn craters(reading: &LayerReading<'_>, scale: &Scale) -> Read<Shape> {
     let relief_scale = reading.number("layer:reliefScale")?.unwrap_or(1.0);
     let (depth_ratio, rim_ratio) = (reading.number("layer:depthRatio")?, reading.number("layer:rimRatio")?);
     let Some(density_per_km2) = reading.number("layer:density")? else {
-        let diameter_m = reading.needed("layer:size", "the diameter of a single crater, metres; a population has lunco:layer:density instead")?;
+        let diameter_m = reading.needed(
+            "layer:size",
+            "the diameter of a single crater, metres; a population has lunco:layer:density instead",
+        )?;
         let is_good = diameter_m > 0.0;
         if !is_good {
-            return Err(reading.fault("layer's value is out of range", "layer:size", format!("{diameter_m} is not above 0")));
+            return Err(reading.fault(
+                "layer's value is out of range",
+                "layer:size",
+                format!("{diameter_m} is not above 0"),
+            ));
         }
         let place = |name: &str| -> Read<f64> { Ok(reading.number(name)?.unwrap_or(0.0)) };
         let fresh = CraterSpec::fresh(place("layer:x")?, place("layer:z")?, diameter_m);
@@ -165,15 +172,16 @@ fn overzoom(reading: &LayerReading<'_>, scale: &Scale) -> Read<Shape> {
 
 fn edit(reading: &LayerReading<'_>) -> Read<Shape> {
     let names = || EditKind::NAMED.map(|(name, _)| name).join(", ");
-    let kind = reading.text("edit:kind")?.ok_or_else(|| {
-        reading.fault("layer lacks a value", "edit:kind", format!("an edit is one of {}", names()))
-    })?;
+    let kind = reading
+        .text("edit:kind")?
+        .ok_or_else(|| reading.fault("layer lacks a value", "edit:kind", format!("an edit is one of {}", names())))?;
     let kind = EditKind::named(kind).ok_or_else(|| {
         reading.fault("layer's value is unknown", "edit:kind", format!("`{kind}` is none of {}", names()))
     })?;
-    let [x_m, z_m] = reading.layer.vector("edit:center").and_then(|center| center.try_into().ok()).ok_or_else(|| {
-        reading.fault("layer lacks a value", "edit:center", "two numbers are needed: site x and z, metres")
-    })?;
+    let [x_m, z_m] =
+        reading.layer.vector("edit:center").and_then(|center| center.try_into().ok()).ok_or_else(|| {
+            reading.fault("layer lacks a value", "edit:center", "two numbers are needed: site x and z, metres")
+        })?;
     Ok(Shape::Edit(EditSpec {
         kind,
         x_m,

@@ -68,7 +68,9 @@ fn terrain(
 
 fn layer(reading: &Reading<'_>, node: &Node) -> Option<TerrainLayer> {
     if !node.has("lunco:layer") {
-        if let Some(stray) = node.properties.iter().find(|name| name.starts_with("lunco:layer:") || name.starts_with("lunco:edit:")) {
+        if let Some(stray) =
+            node.properties.iter().find(|name| name.starts_with("lunco:layer:") || name.starts_with("lunco:edit:"))
+        {
             let diagnostic = Diagnostic::warning("layer-kind-missing", "terrain layer does not say what it is")
                 .with_detail(format!("it has `{stray}` but no `uniform token lunco:layer`, so it has no effect"));
             reading.say(diagnostic, node.path.as_str());

@@ -26,7 +26,8 @@ fn base() -> Surface {
         (0..10).map(|k| Octave::new(1, k, 4000.0 / f64::from(1 << k), 300.0 / f64::from(1 << k))).collect();
     let posts = (2.0 * HALF_M / POSTING_M) as usize + 1;
     let place = |k: usize| -HALF_M + k as f64 * POSTING_M;
-    let height = |k: usize| octaves.iter().map(|o| o.at(&noise, place(k % posts), place(k / posts))).sum::<f64>() as f32;
+    let height =
+        |k: usize| octaves.iter().map(|o| o.at(&noise, place(k % posts), place(k / posts))).sum::<f64>() as f32;
     let heights_m = (0..posts * posts).map(height).collect();
     let dem = DemGrid::in_memory("bench", (-HALF_M, -HALF_M), POSTING_M, (posts, posts), heights_m);
     let spec = SurfaceSpec { dems: vec![dem], curvature_radius_m: Some(1_737_400.0), ..SurfaceSpec::default() };
@@ -48,14 +49,15 @@ static SHAPED: LazyLock<Surface> = LazyLock::new(|| {
         region: SiteRect::around(0.0, 0.0, 500.0),
     };
     let edit = EditSpec { kind: EditKind::Flatten, x_m: 50.0, z_m: 80.0, radius_m: 60.0, amount: 0.0 };
-    let shapes =
-        [Shape::Craters(craters), Shape::Crater(CraterSpec::fresh(-120.0, 60.0, 200.0)), Shape::Edit(edit)];
+    let shapes = [Shape::Craters(craters), Shape::Crater(CraterSpec::fresh(-120.0, 60.0, 200.0)), Shape::Edit(edit)];
     let modifiers = shapes.into_iter().map(|shape| ModifierSpec { name: "bench".into(), shape }).collect();
     BASE.revised(modifiers).unwrap()
 });
 
 fn places(half_m: f64) -> Vec<(f64, f64)> {
-    (0..PLACES as u64).map(|k| (half_m * (2.0 * uniform(3, k, 0) - 1.0), half_m * (2.0 * uniform(3, k, 1) - 1.0))).collect()
+    (0..PLACES as u64)
+        .map(|k| (half_m * (2.0 * uniform(3, k, 0) - 1.0), half_m * (2.0 * uniform(3, k, 1) - 1.0)))
+        .collect()
 }
 
 #[divan::bench]
@@ -75,7 +77,8 @@ fn height_at_batched(bencher: Bencher) {
 
 #[divan::bench]
 fn height_at_along_a_way(bencher: Bencher) {
-    let places: Vec<(f64, f64)> = (0..PLACES).map(|k| (-500.0 + k as f64 * 0.01, 0.3 * (k as f64 * 0.001).sin())).collect();
+    let places: Vec<(f64, f64)> =
+        (0..PLACES).map(|k| (-500.0 + k as f64 * 0.01, 0.3 * (k as f64 * 0.001).sin())).collect();
     let ask = || places.iter().filter_map(|(x_m, z_m)| SHAPED.height_at(*x_m, *z_m)).sum::<f64>();
     ask();
     bencher.counter(ItemsCount::new(PLACES)).bench_local(ask);

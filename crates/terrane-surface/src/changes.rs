@@ -64,8 +64,8 @@ impl Surface {
         };
         let form = |surface: &Self, tile: TileKey| {
             let is_split = surface.lattice().is_split(tile);
-            let joins = [(-1, 0), (1, 0), (0, -1), (0, 1)]
-                .map(|(dx, dz)| !is_split && surface.touches_coarser(tile, dx, dz));
+            let joins =
+                [(-1, 0), (1, 0), (0, -1), (0, 1)].map(|(dx, dz)| !is_split && surface.touches_coarser(tile, dx, dz));
             (exists(surface, tile), is_split, joins)
         };
         form(self, tile) != form(earlier, was)

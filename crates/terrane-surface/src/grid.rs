@@ -113,7 +113,8 @@ impl Surface {
         if xs_m.is_empty() || locals.iter().all(Option::is_none) {
             return heights_m;
         }
-        let reaching = if self.modifiers().is_empty() { Default::default() } else { self.reaching(&around(xs_m, zs_m)) };
+        let reaching =
+            if self.modifiers().is_empty() { Default::default() } else { self.reaching(&around(xs_m, zs_m)) };
         // The finest DEM's own posts need no spline and no joining.
         let mut missing = true;
         if let Some(local) = &locals[0]
@@ -240,7 +241,8 @@ impl Surface {
 
 /// The rectangle around some places.
 fn around(xs_m: &[f64], zs_m: &[f64]) -> SiteRect {
-    let range = |places: &[f64]| places.iter().fold([f64::MAX, f64::MIN], |[a, b], place| [a.min(*place), b.max(*place)]);
+    let range =
+        |places: &[f64]| places.iter().fold([f64::MAX, f64::MIN], |[a, b], place| [a.min(*place), b.max(*place)]);
     SiteRect { x_m: range(xs_m), z_m: range(zs_m) }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::DemGrid;
 use crate::modifiers::Wish;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use rustc_hash::FxHashSet;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::sync::Arc;
 
 /// Cells along a tile's side.
@@ -146,10 +146,8 @@ impl Lattice {
             z: z_m.map(|z_m| (z_m - z0_m) / posting_m),
             level: ((wanted_m / posting_m).log2() + 1e-6).floor().clamp(0.0, f64::from(MAX_LEVEL)) as u8,
         };
-        let extents: Vec<Extent> = dems
-            .iter()
-            .map(|dem| extent([dem.x0_m, dem.x1_m()], [dem.z0_m, dem.z1_m()], dem.posting_m))
-            .collect();
+        let extents: Vec<Extent> =
+            dems.iter().map(|dem| extent([dem.x0_m, dem.x1_m()], [dem.z0_m, dem.z1_m()], dem.posting_m)).collect();
         let wished = |wish: &Wish| extent(wish.rect.x_m, wish.rect.z_m, wish.posting_m);
         let span = extents.iter().flat_map(|e| [e.x[1], e.z[1]]).fold(1.0, f64::max);
         let root_level = (0..=MAX_LEVEL).find(|level| f64::from(TILE_CELLS << level.min(&25)) >= span - 1e-6)? as u8;
@@ -281,7 +279,8 @@ impl Lattice {
             return None;
         }
         let around = |level: u8| {
-            let (span, last) = (f64::from(TILE_CELLS) * (1_u64 << level) as f64, (1_u32 << (self.root_level - level)) - 1);
+            let (span, last) =
+                (f64::from(TILE_CELLS) * (1_u64 << level) as f64, (1_u32 << (self.root_level - level)) - 1);
             let place = |place: f64| ((place / span) as u32).min(last);
             TileKey { level, x: place(i), z: place(j) }
         };

@@ -111,9 +111,7 @@ impl Surface {
     pub(crate) fn leaf_if_worth(&self, tile: TileKey) -> Option<Arc<Leaf>> {
         match self.leaves().kept.get(&tile) {
             Some(Entry::Made(leaf)) => Some(leaf),
-            Some(Entry::Asked(times)) => {
-                (times.fetch_add(1, Ordering::Relaxed) >= WORTH_IT).then(|| self.leaf(tile))
-            }
+            Some(Entry::Asked(times)) => (times.fetch_add(1, Ordering::Relaxed) >= WORTH_IT).then(|| self.leaf(tile)),
             None => {
                 self.leaves().kept.insert(tile, Entry::Asked(Arc::default()));
                 None

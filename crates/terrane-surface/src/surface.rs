@@ -27,7 +27,13 @@ pub struct SurfaceSpec {
 
 impl Default for SurfaceSpec {
     fn default() -> Self {
-        Self { dems: Vec::new(), curvature_radius_m: None, origin_height_m: 0.0, blend_postings: 16.0, modifiers: vec![] }
+        Self {
+            dems: Vec::new(),
+            curvature_radius_m: None,
+            origin_height_m: 0.0,
+            blend_postings: 16.0,
+            modifiers: vec![],
+        }
     }
 }
 
@@ -54,8 +60,11 @@ pub enum SurfaceError {
         what: String,
     },
     /// Modifiers ask for more tiles than a site can hold.
-    #[error("craters, edits and synthesised detail need finer posts than a site can hold")]
-    TooFine,
+    #[error("{name} needs more, or finer, posts than a site can hold")]
+    TooFine {
+        /// The modifier that asks for most.
+        name: String,
+    },
     /// The DEMs are too far apart, or too different, for one lattice.
     #[error("the DEMs are too far apart, or their postings too different, for one site")]
     TooWide,
@@ -117,8 +126,12 @@ impl Surface {
         let lattice = self.relaid(&ready, common)?;
         let mut spec = (*self.spec).clone();
         spec.modifiers = modifiers;
-        let mut revised =
-            Self { spec: Arc::new(spec), modifiers: ready, lattice: Arc::new(lattice), leaves: Arc::new(Leaves::new()) };
+        let mut revised = Self {
+            spec: Arc::new(spec),
+            modifiers: ready,
+            lattice: Arc::new(lattice),
+            leaves: Arc::new(Leaves::new()),
+        };
         if revised.lattice.posting_m == self.lattice.posting_m {
             let changed = revised.changed_rects(self);
             let is_same = |tile: TileKey| !self.is_near(tile, &changed);
@@ -152,7 +165,13 @@ impl Surface {
             halvings: halvings.max(need(&regions)),
             regions,
         };
-        Lattice::for_wishes(&self.spec.dems, &wishes).ok_or(SurfaceError::TooFine)
+        Lattice::for_wishes(&self.spec.dems, &wishes).ok_or_else(|| {
+            let asks = |modifier: &&Arc<Modifier>| -> f64 {
+                modifier.wishes().into_iter().chain(modifier.region_wish()).map(|wish| wish.tiles()).sum()
+            };
+            let most = modifiers.iter().max_by(|a, b| asks(a).total_cmp(&asks(b)));
+            SurfaceError::TooFine { name: most.map_or_else(String::new, |modifier| modifier.spec().name.clone()) }
+        })
     }
 
     /// What it is made of, finest DEM first.

@@ -160,7 +160,19 @@ impl Archive {
         }
         let Meta { lattice, reference_m, heights, maps } = meta;
         let key = ContentKey::from_raw(header.key);
-        Ok(Self { path: owned(), source, key, lattice, reference_m, heights, nodes, file_bytes: length, blocks, maps, overlay: None })
+        Ok(Self {
+            path: owned(),
+            source,
+            key,
+            lattice,
+            reference_m,
+            heights,
+            nodes,
+            file_bytes: length,
+            blocks,
+            maps,
+            overlay: None,
+        })
     }
 
     /// Where it is.

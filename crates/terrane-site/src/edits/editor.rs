@@ -53,18 +53,16 @@ impl Editor {
         let mut history = History::new(&terrain.prim, own.collect());
         for (number, command) in files.commands()?.into_iter().enumerate() {
             history.take(command).map_err(|error| {
-                let place = Place {
-                    line: Some(number as u32 + 1),
-                    ..Place::file(files.log.display().to_string())
-                };
-                error
-                    .with_place(place)
-                    .with_help("the stage's own edits were changed since; `terrane edits <stage> --clear` ends the session")
+                let place = Place { line: Some(number as u32 + 1), ..Place::file(files.log.display().to_string()) };
+                error.with_place(place).with_help(
+                    "the stage's own edits were changed since; `terrane edits <stage> --clear` ends the session",
+                )
             })?;
         }
         let mut editor = Self { ground, history, authored, files, _lock: lock };
         if !editor.history.log().is_empty() {
-            editor.ground = editor.ground.with_modifiers(editor.modifiers()).map_err(|error| site.surface_error(error))?;
+            editor.ground =
+                editor.ground.with_modifiers(editor.modifiers()).map_err(|error| site.surface_error(error))?;
         }
         Ok(editor)
     }
@@ -79,7 +77,8 @@ impl Editor {
     fn modifiers(&self) -> Vec<ModifierSpec> {
         let removed = self.history.removed();
         let kept = self.authored.iter().filter(|modifier| !removed.contains(&modifier.name)).cloned();
-        let own = self.history.edits().into_iter().map(|own| ModifierSpec { name: own.prim, shape: Shape::Edit(own.edit) });
+        let own =
+            self.history.edits().into_iter().map(|own| ModifierSpec { name: own.prim, shape: Shape::Edit(own.edit) });
         let (mut edits, shapes): (Vec<_>, Vec<_>) = kept.chain(own).partition(ModifierSpec::is_edit);
         edits.sort_by(|a, b| a.name.cmp(&b.name));
         shapes.into_iter().chain(edits).collect()

@@ -182,7 +182,9 @@ impl History {
                 }
             },
             EditCommand::Redo => match self.undone.pop() {
-                None => return refused("nothing to redo", "no command was taken back, or another one came after".into()),
+                None => {
+                    return refused("nothing to redo", "no command was taken back, or another one came after".into());
+                }
                 Some(deed) => {
                     let prim = about(&deed);
                     self.done.push(deed);
@@ -283,7 +285,10 @@ mod tests {
         history.take(EditCommand::Redo).unwrap();
         history.take(EditCommand::RemoveTerrainEdit { edit: "Session_Edit_000001".into() }).unwrap();
         history.take(EditCommand::RemoveTerrainEdit { edit: "/W/T/Pit".into() }).unwrap();
-        assert_eq!((prims(&history), history.removed()), (vec!["/W/T/Session_Edit_000002".into()], vec!["/W/T/Pit".into()]));
+        assert_eq!(
+            (prims(&history), history.removed()),
+            (vec!["/W/T/Session_Edit_000002".into()], vec!["/W/T/Pit".into()])
+        );
         history.take(EditCommand::Undo).unwrap();
         assert!(history.removed().is_empty());
         // A new command ends what could be done again; names are not reused.
@@ -323,7 +328,8 @@ mod tests {
 
     #[test]
     fn commands_have_plain_names_in_json() {
-        let json = serde_json::to_string(&EditCommand::PlaceCrater { x_m: 1.0, z_m: -2.5, radius_m: 3.0, depth_m: 0.0 });
+        let json =
+            serde_json::to_string(&EditCommand::PlaceCrater { x_m: 1.0, z_m: -2.5, radius_m: 3.0, depth_m: 0.0 });
         assert_eq!(json.unwrap(), r#"{"command":"PlaceCrater","x_m":1.0,"z_m":-2.5,"radius_m":3.0,"depth_m":0.0}"#);
         let undo: EditCommand = serde_json::from_str(r#"{"command":"Undo"}"#).unwrap();
         assert_eq!(undo, EditCommand::Undo);

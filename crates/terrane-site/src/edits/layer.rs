@@ -20,7 +20,8 @@ pub(super) fn usda(history: &History) -> String {
     let inner = indent(above.len());
     for prim in history.removed() {
         let name = prim.rsplit('/').next().unwrap_or_default();
-        let _ = writeln!(text, "{inner}over \"{name}\"\n{inner}{{\n{inner}    bool lunco:layer:enabled = 0\n{inner}}}\n");
+        let _ =
+            writeln!(text, "{inner}over \"{name}\"\n{inner}{{\n{inner}    bool lunco:layer:enabled = 0\n{inner}}}\n");
     }
     for edit in history.edits() {
         let name = edit.prim.rsplit('/').next().unwrap_or_default();

@@ -107,7 +107,9 @@ fn lines(commands: &[EditCommand]) -> String {
 }
 
 fn unread(file: &Path, why: &str) -> Diagnostic {
-    Diagnostic::error("edit-log", "edits can't be read").with_place(Place::file(file.display().to_string())).with_detail(why)
+    Diagnostic::error("edit-log", "edits can't be read")
+        .with_place(Place::file(file.display().to_string()))
+        .with_detail(why)
 }
 
 /// Writes aside and renames, so that there is always a whole file.

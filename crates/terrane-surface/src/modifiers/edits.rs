@@ -186,9 +186,8 @@ impl Smoothed {
         let (xs_m, zs_m) = (places(spec.x_m, reach + taps), places(spec.z_m, reach + taps));
         let found_m = below.datum_heights_m(&xs_m, &zs_m);
         let (wide, side, taps) = (xs_m.len(), (2.0 * reach) as usize + 1, taps as usize);
-        let weights: Vec<f64> = (0..=2 * taps)
-            .map(|k| (-0.5 * ((k as f64 - taps as f64) * step_m / length_m).powi(2)).exp())
-            .collect();
+        let weights: Vec<f64> =
+            (0..=2 * taps).map(|k| (-0.5 * ((k as f64 - taps as f64) * step_m / length_m).powi(2)).exp()).collect();
         // Sums of height times weight and of weights, along rows and then along
         // columns; holes have no weight.
         let mut rows = vec![[0.0; 2]; wide * side];

@@ -57,6 +57,15 @@ pub(crate) struct Wish {
     pub(crate) posting_m: f64,
 }
 
+impl Wish {
+    /// Tiles that it takes, about.
+    pub(crate) fn tiles(&self) -> f64 {
+        let (width_m, height_m) = self.rect.size_m();
+        let side_m = f64::from(crate::TILE_CELLS) * self.posting_m;
+        (width_m / side_m + 3.0) * (height_m / side_m + 3.0)
+    }
+}
+
 /// A modifier made ready on the ground below it.
 #[derive(Debug)]
 pub struct Modifier {
@@ -212,7 +221,9 @@ impl Modifier {
     pub(crate) fn halvings(&self, posting_m: f64) -> u8 {
         match &self.ready {
             // Its finest wish is that of its smallest crater.
-            Ready::Craters(population) => population.finest_wish().map_or(0, |wish| Lattice::halvings(posting_m, &wish)),
+            Ready::Craters(population) => {
+                population.finest_wish().map_or(0, |wish| Lattice::halvings(posting_m, &wish))
+            }
             _ => self.wishes().iter().map(|wish| Lattice::halvings(posting_m, wish)).max().unwrap_or(0),
         }
     }

@@ -56,9 +56,8 @@ impl Overzoom {
         // Noise and its interpolation both stay within a half.
         let scale_m = 0.5 * spec.amplitude_m / (NOISE_BOUND * total.max(f64::MIN_POSITIVE));
         let seed = subseed(spec.seed, 0x6f76_657a);
-        let octave = |(index, length): (usize, &f64)| {
-            Octave::new(seed, index as u64, *length, scale_m * length.powf(HURST))
-        };
+        let octave =
+            |(index, length): (usize, &f64)| Octave::new(seed, index as u64, *length, scale_m * length.powf(HURST));
         Self { spec: *spec, noise: Noise::new(), octaves: kept.iter().enumerate().map(octave).collect() }
     }
 
@@ -84,9 +83,8 @@ impl Overzoom {
         if s == 0.0 && t == 0.0 {
             return 0.0;
         }
-        let post = |dc: f64, dr: f64| {
-            self.noise_m(own.x0_m + (c + dc) * own.posting_m, own.z0_m + (r + dr) * own.posting_m)
-        };
+        let post =
+            |dc: f64, dr: f64| self.noise_m(own.x0_m + (c + dc) * own.posting_m, own.z0_m + (r + dr) * own.posting_m);
         let north = (1.0 - s) * post(0.0, 0.0) + s * post(1.0, 0.0);
         let south = (1.0 - s) * post(0.0, 1.0) + s * post(1.0, 1.0);
         weight * (self.noise_m(x_m, z_m) - ((1.0 - t) * north + t * south))

@@ -284,5 +284,6 @@ fn nonsense_is_refused_by_name() {
     let Shape::Overzoom(detail) = overzoom(0.1, 60.0).shape else { panic!() };
     assert!(refused(Shape::Overzoom(OverzoomSpec { min_feature_m: 0.0, ..detail })).contains("features"));
     let too_fine = Shape::Overzoom(OverzoomSpec { min_feature_m: 1e-5, ..detail });
-    assert_eq!(base.revised(vec![named("/Fine", too_fine)]).unwrap_err(), SurfaceError::TooFine);
+    let expected = SurfaceError::TooFine { name: "/Fine".into() };
+    assert_eq!(base.revised(vec![named("/Fine", too_fine)]).unwrap_err(), expected);
 }
