@@ -13,7 +13,7 @@ use terrane_site::query::HeightAnswer;
 use terrane_site::raster::RasterReport;
 use terrane_site::render::RenderReport;
 use terrane_site::twin::NewTwinReport;
-use terrane_surface::Source;
+use terrane_surface::{Shape, Source};
 use terrane_tiles::Verified;
 
 /// A line to stdout. A reader that has gone away (`| head`) ends the program
@@ -218,6 +218,26 @@ pub fn height(answer: &HeightAnswer) {
     }
 }
 
+fn shape(shape: &Shape) -> String {
+    match shape {
+        Shape::Crater(c) => {
+            format!("crater of {} m at {}, {}, {:.3} m deep", c.diameter_m, c.x_m, c.z_m, c.depth_ratio * c.diameter_m)
+        }
+        Shape::Craters(p) => {
+            let [low_m, high_m] = p.diameter_m;
+            let (width_m, height_m) = p.region.size_m();
+            format!("{:.0} craters of {low_m} to {high_m} m in {width_m} x {height_m} m, seed {}", p.count(), p.seed)
+        }
+        Shape::Overzoom(o) => format!(
+            "synthesised detail of {} to {} m, at most {} m high, seed {}",
+            o.min_feature_m, o.max_feature_m, o.amplitude_m, o.seed
+        ),
+        Shape::Edit(e) => {
+            format!("{} at {}, {}, radius {} m, amount {}", e.kind.name(), e.x_m, e.z_m, e.radius_m, e.amount)
+        }
+    }
+}
+
 pub fn inspect(report: &InspectReport) {
     say!("{}", report.stage.display());
     say!(
@@ -272,6 +292,16 @@ pub fn inspect(report: &InspectReport) {
         }
     }
     if let Some(ground) = &report.ground {
+        if let Some(base) = &ground.level_base {
+            let ((columns, rows), (width_m, height_m)) = (base.posts, base.extent.size_m());
+            say!("  level base {width_m} x {height_m} m, {columns} x {rows} posts, {} m apart", base.posting_m);
+        }
+        for modifier in &ground.modifiers {
+            say!("  shaped by  {}  {}", modifier.prim, shape(&modifier.shape));
+        }
+        if !ground.modifiers.is_empty() {
+            say!("  finest     posts {} m apart, where layers need them", ground.finest_posting_m);
+        }
         for found in &ground.disagreements {
             let name = |dem: usize| ground.dems.get(dem).map_or("?", |dem| dem.prim.as_str());
             say!("  border of {} against {}: {} posts", name(found.finer), name(found.coarser), found.posts);

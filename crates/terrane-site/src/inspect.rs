@@ -8,6 +8,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use terrane_core::{Diagnostic, ParamValue, Progress, Severity};
 use terrane_look::Param;
+use terrane_surface::{Modifier, Shape, SiteRect};
 
 /// What a stage holds.
 #[derive(Debug, Clone, Serialize)]
@@ -57,11 +58,42 @@ pub struct GroundReport {
     pub origin_map_m: (f64, f64, f64),
     /// DEMs, finest first.
     pub dems: Vec<DemReport>,
+    /// The level base of a terrain without a DEM.
+    pub level_base: Option<LevelBaseReport>,
+    /// What shapes the ground beyond them, in the order in which it is folded.
+    pub modifiers: Vec<ModifierReport>,
+    /// Distance between the finest posts, metres: what modifiers needed, or the
+    /// finest DEM's.
+    pub finest_posting_m: f64,
     /// How far they disagree along their borders: finer minus coarser.
     pub disagreements: Vec<terrane_surface::Disagreement>,
     /// Width of the band outside a finer DEM over which a coarser one is bent
     /// to meet it, in the coarser one's postings.
     pub blend_postings: f64,
+}
+
+/// A base that nobody has measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LevelBaseReport {
+    /// Columns and rows.
+    pub posts: (usize, usize),
+    /// Distance between posts, metres.
+    pub posting_m: f64,
+    /// Its place.
+    pub extent: SiteRect,
+    /// Height above the datum, metres.
+    pub height_m: f64,
+}
+
+/// A layer that shapes the ground.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ModifierReport {
+    /// Prim path.
+    pub prim: String,
+    /// What it does.
+    pub shape: Shape,
+    /// Where it changes anything.
+    pub bounds: SiteRect,
 }
 
 /// One DEM.
@@ -306,9 +338,22 @@ fn ground_report(ground: &Ground, terrain: &str, progress: &dyn Progress) -> Res
         origin_lon_lat_deg: ground.origin_lon_lat_deg,
         origin_map_m: (frame.origin_easting_m, frame.origin_northing_m, frame.origin_height_m),
         dems: dems.collect::<Result<_, Failure>>()?,
+        level_base: ground.dems.is_empty().then(|| spec.dems.first()).flatten().map(|base| LevelBaseReport {
+            posts: (base.columns, base.rows),
+            posting_m: base.posting_m,
+            extent: base.rect(),
+            height_m: base.posts.at(0, 0).unwrap_or_default(),
+        }),
+        modifiers: ground.surface.modifiers().iter().map(|modifier| modifier_report(modifier)).collect(),
+        finest_posting_m: ground.surface.lattice().posting_m,
         disagreements: ground.disagreements.clone(),
         blend_postings: spec.blend_postings,
     })
+}
+
+fn modifier_report(modifier: &Modifier) -> ModifierReport {
+    let spec = modifier.spec();
+    ModifierReport { prim: spec.name.clone(), shape: spec.shape, bounds: modifier.bounds() }
 }
 
 fn dem_report(source: &DemSource, grid: &terrane_surface::DemGrid, heights: DemHeights) -> DemReport {

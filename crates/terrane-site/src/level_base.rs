@@ -39,9 +39,10 @@ impl OpenSite {
             error.place.prim = self.spec.anchor.as_ref().map(|anchor| anchor.prim.clone());
             error.with_help("a dem layer brings the figure of its own body")
         })?;
-        let crs = Crs::parse(&format!(
+        let mut crs = Crs::parse(&format!(
             "+proj=stere +lat_0={lat_deg} +lon_0={lon_deg} +k=1 +x_0=0 +y_0=0 {figure} +units=m +no_defs +type=crs"
         ))?;
+        crs.name = format!("stereographic around {lon_deg} E, {lat_deg} N");
         let mut note = Diagnostic::note("terrain-level-base", "terrain stands on a level base")
             .with_place(terrane_core::Place::file(self.stage.display().to_string()))
             .with_detail(format!(
