@@ -1,0 +1,13 @@
+//! Physics
+mod engine;
+mod error;
+mod ground;
+#[cfg(test)]
+mod testing;
+mod world;
+
+pub use error::PhysicsError;
+pub use ground::{Bounds, Colliders, Counts, GroundShape, Nearest, Swap, TileCollider};
+pub use world::{
+    BallSpec, BodyId, BodyState, RoverCommand, RoverId, RoverSpec, RoverState, Steering, WheelState, World, WorldSpec,
+};
