@@ -1,4 +1,5 @@
 //! Physics
+mod drive;
 mod engine;
 mod error;
 mod ground;
@@ -6,6 +7,9 @@ mod ground;
 mod testing;
 mod world;
 
+pub use drive::{
+    BallPilot, DriveOutcome, DrivePath, DriveSpec, DriveTrace, TraceRow, Vehicle, WheelRow, drive,
+};
 pub use error::PhysicsError;
 pub use ground::{Bounds, Colliders, Counts, GroundShape, Nearest, Swap, TileCollider};
 pub use world::{

@@ -1,4 +1,5 @@
-//! Contacts with the ground: the engine's own, without the aprons.
+//! Contacts with the ground: balls by `ball.rs`, other shapes by the engine,
+//! without the aprons.
 //!
 //! A height field that ends at its tile's border has edges there, and a wheel
 //! that comes from the next tile trips over them. So each field goes on for
@@ -6,7 +7,9 @@
 //! their true slopes, and what touches these cells is dropped here: the
 //! neighbour itself is touched instead.
 
+use super::ball;
 use super::build::FIELD_CELLS;
+use crate::engine::rapier::prelude::{Collider, ContactModificationContext, PhysicsHooks};
 use crate::engine::rapier::parry::query::details::ShapeCastOptions;
 use crate::engine::rapier::parry::query::{
     ClosestPoints, Contact, ContactManifold, ContactManifoldsWorkspace, DefaultQueryDispatcher, NonlinearRigidMotion,
@@ -16,7 +19,34 @@ use crate::engine::rapier::parry::query::{
 use crate::engine::rapier::parry::shape::Shape;
 use crate::engine::{Pose, Real, Vector};
 
-/// The engine's dispatcher, without contacts on aprons.
+/// Mends what a contact loses on its way through a tile's frame.
+///
+/// A tile's frame is up to half a tile away from its middle, where `f32`
+/// rounds to micrometres: enough to set a ball that rolls for a minute
+/// spinning. A contact's place on the ground follows from the ball's side and
+/// the distance, both of which are known better.
+pub(crate) struct GroundHooks;
+
+impl PhysicsHooks for GroundHooks {
+    fn modify_solver_contacts(&self, context: &mut ContactModificationContext<'_>) {
+        let is_ground = |handle| {
+            let collider: Option<&Collider> = context.colliders.get(handle);
+            collider.is_some_and(|collider| collider.shape().as_heightfield().is_some())
+        };
+        let (is_first, is_second) = (is_ground(context.collider1), is_ground(context.collider2));
+        let Some(manifold) = context.rigid_mut() else { return };
+        let normal = *manifold.normal;
+        for contact in manifold.solver_contacts.iter_mut() {
+            if is_first {
+                contact.anchor1 = contact.anchor2 - normal * contact.dist;
+            } else if is_second {
+                contact.anchor2 = contact.anchor1 + normal * contact.dist;
+            }
+        }
+    }
+}
+
+/// The engine's dispatcher, with our balls and without contacts on aprons.
 pub(crate) struct GroundDispatcher;
 
 impl<M, C> PersistentQueryDispatcher<M, C> for GroundDispatcher
@@ -33,6 +63,14 @@ where
         manifolds: &mut Vec<ContactManifold<M, C>>,
         workspace: &mut Option<ContactManifoldsWorkspace>,
     ) -> Result<(), Unsupported> {
+        if let (Some(field), Some(ball)) = (g1.as_heightfield(), g2.as_ball()) {
+            ball::contacts(pos12, field, ball, prediction, manifolds, false);
+            return Ok(());
+        }
+        if let (Some(ball), Some(field)) = (g1.as_ball(), g2.as_heightfield()) {
+            ball::contacts(&pos12.inverse(), field, ball, prediction, manifolds, true);
+            return Ok(());
+        }
         DefaultQueryDispatcher.contact_manifolds(pos12, g1, g2, prediction, manifolds, workspace)?;
         let is_first = g1.as_heightfield().is_some();
         if is_first || g2.as_heightfield().is_some() {

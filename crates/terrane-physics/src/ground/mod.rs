@@ -1,5 +1,6 @@
 //! The ground as colliders: one a leaf tile, and the set that is kept.
 
+mod ball;
 mod bounds;
 mod build;
 mod colliders;
@@ -9,7 +10,7 @@ mod tile;
 
 pub use bounds::Bounds;
 pub use colliders::{Colliders, Counts, Swap};
-pub(crate) use dispatch::GroundDispatcher;
+pub(crate) use dispatch::{GroundDispatcher, GroundHooks};
 pub use nearest::Nearest;
 pub use tile::{GroundShape, TileCollider};
 

@@ -36,7 +36,7 @@ impl TileCollider {
         for (u, v) in vs.flat_map(|v| us.clone().map(move |u| (u, v))) {
             for is_north_west in [true, false] {
                 let Some(corners_m) = self.corners_m(u, v, is_north_west) else { continue };
-                let place_m = nearest_on(point_m, corners_m);
+                let (place_m, _) = nearest_on(point_m, corners_m);
                 let distance_m = point_m.distance(place_m);
                 let [a, b, c] = corners_m;
                 let normal = (b - a).cross(c - a).normalize();
@@ -56,36 +56,37 @@ fn is_under(point: DVec3, [a, b, c]: [DVec3; 3]) -> bool {
     side(a, b) >= 0.0 && side(b, c) >= 0.0 && side(c, a) >= 0.0
 }
 
-/// The nearest point of a triangle (Ericson, Real-Time Collision Detection,
-/// 2005, 5.1.5).
-fn nearest_on(p: DVec3, [a, b, c]: [DVec3; 3]) -> DVec3 {
+/// The nearest point of a triangle, and the corners of the feature that it
+/// lies on: none inside of the face, two on an edge, one at a corner (Ericson,
+/// Real-Time Collision Detection, 2005, 5.1.5).
+pub(super) fn nearest_on(p: DVec3, [a, b, c]: [DVec3; 3]) -> (DVec3, &'static [usize]) {
     let (ab, ac, ap) = (b - a, c - a, p - a);
     let (d1, d2) = (ab.dot(ap), ac.dot(ap));
     if d1 <= 0.0 && d2 <= 0.0 {
-        return a;
+        return (a, &[0]);
     }
     let bp = p - b;
     let (d3, d4) = (ab.dot(bp), ac.dot(bp));
     if d3 >= 0.0 && d4 <= d3 {
-        return b;
+        return (b, &[1]);
     }
     let vc = d1 * d4 - d3 * d2;
     if vc <= 0.0 && d1 >= 0.0 && d3 <= 0.0 {
-        return a + ab * (d1 / (d1 - d3));
+        return (a + ab * (d1 / (d1 - d3)), &[0, 1]);
     }
     let cp = p - c;
     let (d5, d6) = (ab.dot(cp), ac.dot(cp));
     if d6 >= 0.0 && d5 <= d6 {
-        return c;
+        return (c, &[2]);
     }
     let vb = d5 * d2 - d1 * d6;
     if vb <= 0.0 && d2 >= 0.0 && d6 <= 0.0 {
-        return a + ac * (d2 / (d2 - d6));
+        return (a + ac * (d2 / (d2 - d6)), &[0, 2]);
     }
     let va = d3 * d6 - d5 * d4;
     if va <= 0.0 && d4 - d3 >= 0.0 && d5 - d6 >= 0.0 {
-        return b + (c - b) * ((d4 - d3) / ((d4 - d3) + (d5 - d6)));
+        return (b + (c - b) * ((d4 - d3) / ((d4 - d3) + (d5 - d6))), &[1, 2]);
     }
     let total = va + vb + vc;
-    a + ab * (vb / total) + ac * (vc / total)
+    (a + ab * (vb / total) + ac * (vc / total), &[])
 }

@@ -82,6 +82,7 @@ impl World {
             .linvel(to_engine(ball.velocity_m_s))
             .angvel(to_engine(ball.spin_rad_s))
             .allow_fast_rotation(true)
+            .gyroscopic_forces_enabled(false)
             .soft_ccd_prediction(ball.radius_m as Real);
         let collider = ColliderBuilder::ball(ball.radius_m as Real)
             .mass(ball.mass_kg as Real)

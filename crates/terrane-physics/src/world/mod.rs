@@ -17,6 +17,7 @@ use terrane_surface::{Surface, TileKey};
 pub use bodies::{BallSpec, BodyId, BodyState};
 pub use rover::{RoverCommand, RoverId, RoverSpec, RoverState, Steering, WheelState};
 pub use spec::WorldSpec;
+pub(crate) use spec::check;
 
 /// A body and what is remembered of it.
 struct Body {

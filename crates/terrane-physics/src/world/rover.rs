@@ -205,7 +205,7 @@ impl World {
             .friction(0.3);
         let wheels_m = spec.wheels_m();
         let wheel_bodies = wheels_m.map(|wheel_m| {
-            let mut wheel = body(position_m + rotation * wheel_m).allow_fast_rotation(true);
+            let mut wheel = body(position_m + rotation * wheel_m).allow_fast_rotation(true).gyroscopic_forces_enabled(false);
             wheel.position.rotation = turn_to_engine(rotation);
             wheel
         });

@@ -3,9 +3,9 @@
 use super::World;
 use super::origin::travel_m;
 use crate::PhysicsError;
-use crate::engine::rapier::prelude::ColliderBuilder;
+use crate::engine::rapier::prelude::{ActiveHooks, ColliderBuilder};
 use crate::engine::{Real, from_engine, to_engine};
-use crate::ground::{Bounds, Swap};
+use crate::ground::{Bounds, GroundHooks, Swap};
 use glam::DVec3;
 use terrane_surface::{Surface, TileKey};
 
@@ -25,7 +25,7 @@ impl World {
     pub fn step(&mut self) -> Result<(), PhysicsError> {
         self.settle_ground()?;
         self.rebase();
-        self.engine.step();
+        self.engine.step_with_events(&GroundHooks, &());
         self.steps += 1;
         self.retire_fallen();
         Ok(())
@@ -95,7 +95,11 @@ impl World {
                 }
                 (None, Some(shape)) => {
                     let friction = self.spec.friction as Real;
-                    let collider = ColliderBuilder::new(shape).translation(place).friction(friction).restitution(0.0);
+                    let collider = ColliderBuilder::new(shape)
+                        .translation(place)
+                        .friction(friction)
+                        .restitution(0.0)
+                        .active_hooks(ActiveHooks::MODIFY_SOLVER_CONTACTS);
                     self.handles.insert(*key, self.engine.insert_collider(collider, None));
                 }
                 (None, None) => {}
