@@ -27,7 +27,9 @@ pub(crate) fn flat(x_m: f64, z_m: f64) -> Surface {
 
 /// Waves of 2 to 20 m, up to some 20 degrees steep, on a slope.
 pub(crate) fn rough_m(x_m: f64, z_m: f64) -> f64 {
-    0.45 * (0.31 * x_m).sin() + 0.4 * (0.37 * z_m).cos() + 0.05 * (1.9 * x_m + 1.1 * z_m).sin()
+    0.45 * (0.31 * x_m).sin()
+        + 0.4 * (0.37 * z_m).cos()
+        + 0.05 * (1.9 * x_m + 1.1 * z_m).sin()
         + 0.04 * (2.3 * z_m - 1.7 * x_m).cos()
         + 0.05 * x_m
 }

@@ -46,12 +46,7 @@ impl DrivePath {
     /// # Errors
     /// [`PhysicsError::NoGround`] when there is none at the start;
     /// [`PhysicsError::NoWay`] when no way is found.
-    pub fn seeded(
-        surface: &Surface,
-        seed: u64,
-        start_xz_m: (f64, f64),
-        distance_m: f64,
-    ) -> Result<Self, PhysicsError> {
+    pub fn seeded(surface: &Surface, seed: u64, start_xz_m: (f64, f64), distance_m: f64) -> Result<Self, PhysicsError> {
         let (x_m, z_m) = start_xz_m;
         if surface.ground_at(x_m, z_m).is_none() {
             return Err(PhysicsError::NoGround { x_m, z_m });

@@ -42,6 +42,7 @@ impl Default for BallPilot {
 }
 
 /// The vehicle's state, as both kinds have it.
+#[derive(Default)]
 pub(super) struct State {
     pub position_m: DVec3,
     pub velocity_m_s: DVec3,
@@ -123,7 +124,8 @@ impl Pilot {
             Driven::Rover(id, spec) => world.rover(*id).map(|rover| of_rover(&rover, spec)),
             Driven::Ball(id, spec) => of_ball(world, *id, spec),
         };
-        let mut state = state.unwrap_or_else(|| unreachable_state());
+        // A vehicle that is not there any more has fallen.
+        let mut state = state.unwrap_or(State { has_fallen: true, ..State::default() });
         let ground = world.surface().ground_at(state.position_m.x, state.position_m.z);
         if let Some(ground) = ground {
             self.last_ground_m.set(ground.height_m);
@@ -244,9 +246,4 @@ fn of_ball(world: &World, id: BodyId, spec: &BallPilot) -> Option<State> {
         reach_m: 2.0 * spec.radius_m,
         last_ground_m: 0.0,
     })
-}
-
-/// The pilot's own vehicle is always in its world.
-fn unreachable_state() -> State {
-    unreachable!("a pilot drives a vehicle of its own world")
 }

@@ -49,9 +49,7 @@ fn a_rover_drives_on_mars_and_on_earth() {
     let surface = rough();
     let path = DrivePath::seeded(&surface, 3, (0.0, 0.0), 20.0).unwrap();
     for gravity_m_s2 in [3.71, 9.81] {
-        let motor_n_m = 120.0;
-        let rover = crate::world::RoverSpec { motor_n_m, ..Default::default() };
-        let mut spec = spec(Vehicle::Rover(rover));
+        let mut spec = spec(Vehicle::default());
         spec.world.gravity_m_s2 = gravity_m_s2;
         let trace = drive(&surface, &spec, &path, &Quiet).unwrap();
         println!("drive at {gravity_m_s2} m/s2: {}, {:.3} mm", trace.outcome, trace.worst_penetration_m * 1e3);

@@ -36,8 +36,9 @@ pub struct WheelRow {
     /// From its rim to the nearest ground, metres: negative when pressed in,
     /// `None` when there is none within a radius.
     pub clearance_m: Option<f64>,
-    /// Slip, -1 to 1; for a ball how fast its ground side slides, to the
-    /// greater of its rolling speed and its speed.
+    /// Slip: 1 spins on the spot, -1 is dragged, beyond that it turns against
+    /// its way. For a ball how fast its ground side slides, to the greater of
+    /// its rolling speed and its speed.
     pub slip: f64,
 }
 

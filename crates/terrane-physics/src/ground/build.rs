@@ -68,8 +68,9 @@ pub(super) fn height_field(surface: &Surface, tile: &TileCollider) -> Built {
         if inside.contains(&u) && inside.contains(&v) { tile.post_m(u as u32, v as u32) } else { apron_m(u, v) }
     };
     let places = (0..side as i64).flat_map(|j| (0..side as i64).map(move |i| (j, i)));
-    let posts: Vec<Option<f64>> =
-        places.map(|(j, i)| post_m(j - i64::from(APRON), i - i64::from(APRON)).filter(|post| post.is_finite())).collect();
+    let posts: Vec<Option<f64>> = places
+        .map(|(j, i)| post_m(j - i64::from(APRON), i - i64::from(APRON)).filter(|post| post.is_finite()))
+        .collect();
     // What stands for a hole's post is never part of a triangle.
     let heights = posts.iter().map(|post| post.map_or(0.0, |post| (post - origin_m.y) as Real)).collect();
     let width = (FIELD_CELLS as f64 * posting_m) as Real;

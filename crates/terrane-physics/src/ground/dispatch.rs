@@ -9,7 +9,6 @@
 
 use super::ball;
 use super::build::FIELD_CELLS;
-use crate::engine::rapier::prelude::{Collider, ContactModificationContext, PhysicsHooks};
 use crate::engine::rapier::parry::query::details::ShapeCastOptions;
 use crate::engine::rapier::parry::query::{
     ClosestPoints, Contact, ContactManifold, ContactManifoldsWorkspace, DefaultQueryDispatcher, NonlinearRigidMotion,
@@ -17,6 +16,7 @@ use crate::engine::rapier::parry::query::{
     details::NormalConstraints,
 };
 use crate::engine::rapier::parry::shape::Shape;
+use crate::engine::rapier::prelude::{Collider, ContactModificationContext, PhysicsHooks};
 use crate::engine::{Pose, Real, Vector};
 
 /// Mends what a contact loses on its way through a tile's frame.
@@ -168,6 +168,14 @@ impl QueryDispatcher for GroundDispatcher {
         end_time: Real,
         stop_at_penetration: bool,
     ) -> Result<Option<ShapeCastHit>, Unsupported> {
-        DefaultQueryDispatcher.cast_shapes_nonlinear(motion1, g1, motion2, g2, start_time, end_time, stop_at_penetration)
+        DefaultQueryDispatcher.cast_shapes_nonlinear(
+            motion1,
+            g1,
+            motion2,
+            g2,
+            start_time,
+            end_time,
+            stop_at_penetration,
+        )
     }
 }

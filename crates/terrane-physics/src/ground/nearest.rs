@@ -27,8 +27,7 @@ impl TileCollider {
             let cell = |m: f64| ((m - first_m) / self.posting_m()).floor();
             let last = f64::from(TILE_CELLS) - 1.0;
             // Empty when the window passes the tile by.
-            (cell(high) >= 0.0 && cell(low) <= last)
-                .then(|| cell(low).max(0.0) as u32..=cell(high).min(last) as u32)
+            (cell(high) >= 0.0 && cell(low) <= last).then(|| cell(low).max(0.0) as u32..=cell(high).min(last) as u32)
         };
         let (us, vs) = (cells(window.x_m, self.bounds().x_m[0])?, cells(window.z_m, self.bounds().z_m[0])?);
         let mut nearest: Option<Nearest> = None;
@@ -46,7 +45,8 @@ impl TileCollider {
                 }
             }
         }
-        nearest.map(|found| Nearest { distance_m: if is_below { -found.distance_m } else { found.distance_m }, ..found })
+        nearest
+            .map(|found| Nearest { distance_m: if is_below { -found.distance_m } else { found.distance_m }, ..found })
     }
 }
 

@@ -33,10 +33,11 @@ fn tolerance_m(collider: &TileCollider) -> f64 {
 fn agree(surface: &Surface, shape: GroundShape) {
     let mut seeded = Seeded(5);
     let mut met = 0;
-    let leaves = leaves(surface);
+    let all = leaves(surface);
+    let leaves: Vec<_> = all.iter().step_by(all.len().div_ceil(24)).collect();
     let mut worst_m = 0.0_f64;
     for tile in &leaves {
-        let collider = TileCollider::build(surface, *tile, shape).unwrap();
+        let collider = TileCollider::build(surface, **tile, shape).unwrap();
         let ([x0, x1], [z0, z1]) = (collider.bounds().x_m, collider.bounds().z_m);
         let mut places = Vec::new();
         for _ in 0..10_000_usize.div_ceil(leaves.len()) {
@@ -90,7 +91,8 @@ fn a_triangle_is_there_when_its_three_posts_are() {
         assert_eq!(collider.height_m(-30.0 + 0.3, -25.0 + 0.3), None);
         assert!(collider.height_m(-30.0 + 0.7, -25.0 + 0.7).is_some());
     }
-    let at_the_edge = TileCollider::build(&surface, TileKey { level: 0, x: 1, z: 1 }, GroundShape::HeightField).unwrap();
+    let at_the_edge =
+        TileCollider::build(&surface, TileKey { level: 0, x: 1, z: 1 }, GroundShape::HeightField).unwrap();
     assert_eq!(at_the_edge.triangle_count(), at_the_edge.triangles_m().count());
     // 35 columns by 12 rows of cells, less what holes take.
     assert!((700..840).contains(&at_the_edge.triangle_count()), "{}", at_the_edge.triangle_count());
@@ -109,7 +111,7 @@ fn only_leaves_are_colliders() {
 #[test]
 fn triangles_are_counterclockwise_from_above_and_exactly_the_ground() {
     let surface = nested();
-    for tile in leaves(&surface) {
+    for tile in leaves(&surface).into_iter().step_by(5) {
         let collider = TileCollider::build(&surface, tile, GroundShape::HeightField).unwrap();
         for corners_m in collider.triangles_m().step_by(37) {
             let [a, b, c] = corners_m;

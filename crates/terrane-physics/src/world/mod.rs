@@ -6,10 +6,10 @@ mod rover;
 mod spec;
 mod step;
 
+use crate::PhysicsError;
 use crate::engine::rapier::prelude::{ColliderHandle, ImpulseJointHandle, NarrowPhase, PhysicsWorld, RigidBodyHandle};
 use crate::engine::to_engine;
 use crate::ground::{Bounds, Colliders, Counts, GroundDispatcher, Nearest};
-use crate::PhysicsError;
 use glam::DVec3;
 use std::collections::BTreeMap;
 use terrane_surface::{Surface, TileKey};

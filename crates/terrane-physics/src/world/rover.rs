@@ -66,7 +66,7 @@ impl Default for RoverSpec {
             wheel_radius_m: 0.25,
             chassis_kg: 160.0,
             wheel_kg: 10.0,
-            motor_n_m: 40.0,
+            motor_n_m: 250.0,
             most_speed_m_s: 2.0,
             steering: Steering::Skid,
             friction: 0.8,
@@ -94,7 +94,8 @@ pub struct WheelState {
     /// pressed in, `None` when there is no ground within a radius.
     pub clearance_m: Option<f64>,
     /// (rolled - gone) / the greater of both speeds: 1 spins on the spot, -1
-    /// is dragged; 0 at rest (Wong, Theory of Ground Vehicles, 2008, 1.3).
+    /// is dragged, beyond that it turns against its way; 0 at rest (Wong,
+    /// Theory of Ground Vehicles, 2008, 1.3).
     pub slip: f64,
 }
 
@@ -205,7 +206,8 @@ impl World {
             .friction(0.3);
         let wheels_m = spec.wheels_m();
         let wheel_bodies = wheels_m.map(|wheel_m| {
-            let mut wheel = body(position_m + rotation * wheel_m).allow_fast_rotation(true).gyroscopic_forces_enabled(false);
+            let mut wheel =
+                body(position_m + rotation * wheel_m).allow_fast_rotation(true).gyroscopic_forces_enabled(false);
             wheel.position.rotation = turn_to_engine(rotation);
             wheel
         });

@@ -24,13 +24,7 @@ pub struct WorldSpec {
 
 impl Default for WorldSpec {
     fn default() -> Self {
-        Self {
-            gravity_m_s2: 1.62,
-            step_s: 1.0 / 480.0,
-            ring_tiles: 1,
-            shape: GroundShape::HeightField,
-            friction: 0.8,
-        }
+        Self { gravity_m_s2: 1.62, step_s: 1.0 / 480.0, ring_tiles: 1, shape: GroundShape::HeightField, friction: 0.8 }
     }
 }
 
