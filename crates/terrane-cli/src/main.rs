@@ -1,6 +1,7 @@
 //! The `terrane` command: a thin door to [`terrane_site`].
 
 mod args;
+mod drive;
 mod print;
 mod progress;
 mod query;
@@ -195,6 +196,10 @@ fn run(cli: &Cli, progress: &progress::Bar) -> Result<ExitCode, Failure> {
             let site = open(cli, stage, progress)?;
             let ground = site.ground(progress)?;
             query::answer(&site, &ground, kind, *lon_lat, *json, progress)?;
+        }
+        Command::Drive(args) => {
+            let site = open(cli, &args.stage, progress)?;
+            return drive::run(&site, args, progress);
         }
         Command::Bench { stage, size, frames, json } => {
             let site = open(cli, stage, progress)?;

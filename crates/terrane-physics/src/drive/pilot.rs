@@ -37,7 +37,7 @@ pub struct BallPilot {
 
 impl Default for BallPilot {
     fn default() -> Self {
-        Self { radius_m: 0.25, mass_kg: 20.0, motor_n_m: 20.0, friction: 0.8 }
+        Self { radius_m: 0.25, mass_kg: 20.0, motor_n_m: 60.0, friction: 0.8 }
     }
 }
 

@@ -36,6 +36,8 @@ pub(crate) fn check(what: &'static str, found: f64, least: f64, expected: &'stat
     Err(PhysicsError::BadNumber { what, expected, found })
 }
 
+/// The longest step that contacts can be solved with, seconds.
+const MOST_STEP_S: f64 = 0.05;
 /// The least length that makes sense, metres.
 pub(crate) const LEAST_M: f64 = 1e-3;
 
@@ -43,7 +45,10 @@ impl WorldSpec {
     pub(super) fn check(&self) -> Result<(), PhysicsError> {
         check("gravity", self.gravity_m_s2, 0.0, "0 m/s2 or more")?;
         check("the time step", self.step_s, 1e-6, "a microsecond or more")?;
-        check("the time step's inverse", 1.0 / self.step_s, 1.0, "a hertz or more")?;
+        if self.step_s > MOST_STEP_S {
+            let (what, expected) = ("the time step", "a twentieth of a second or less");
+            return Err(PhysicsError::BadNumber { what, expected, found: self.step_s });
+        }
         check("friction", self.friction, 0.0, "0 or more")
     }
 
