@@ -24,7 +24,7 @@ fn a_path_is_driven_and_its_trace_lies_on_the_ground() {
     std::fs::write(twin.outside().join("path.csv"), "name,x_m,z_m\nstart,0,0\n# on we go\nend, 5.0 ,-3.5\n").unwrap();
     let report = drive(&twin, &["--path", "path.csv", "-o", "out/trace.csv", "--vehicle", "ball"]);
     assert_eq!((&report["outcome"], &report["waypoints"]), (&Value::from("reached"), &Value::from(2)), "{report}");
-    assert!(number(&report, "/worst_penetration_m") < 1e-3 && number(&report, "/distance_m") > 5.0, "{report}");
+    assert!(number(&report, "/worst_penetration_m") < 1e-3 && number(&report, "/distance_m") > 5.4, "{report}");
     let trace = std::fs::read_to_string(twin.outside().join("out/trace.csv")).unwrap();
     assert!(trace.starts_with("t_s,x_m,y_m,z_m,heading_deg,pitch_deg,roll_deg,speed_m_s,ball_clearance_m,ball_slip\n"));
     let row: Vec<&str> = trace.lines().last().unwrap().split(',').collect();

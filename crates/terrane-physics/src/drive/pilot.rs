@@ -196,10 +196,15 @@ impl Pilot {
     /// slipping at v has the spin (up x v) / r.
     fn turn_ball(&self, world: &mut World, id: BodyId, spec: &BallPilot, wanted_m_s: DVec3) {
         let Some(state) = world.body(id) else { return };
+        let nearest = world.nearest_ground(state.position_m, 2.0 * spec.radius_m);
+        let up = nearest.map_or(DVec3::Y, |nearest| nearest.normal);
         let spin_off = DVec3::Y.cross(wanted_m_s - state.velocity_m_s.with_y(0.0)) / spec.radius_m;
         // 7/5 of its own inertia: what turns has to be moved along.
         let inertia = 1.4 * spec.mass_kg * spec.radius_m * spec.radius_m;
-        let torque = (spin_off * inertia * 8.0).clamp_length_max(spec.motor_n_m);
+        // What holds it on the slope.
+        let weight_n = DVec3::NEG_Y * world.spec().gravity_m_s2 * spec.mass_kg;
+        let hold = up.cross(-weight_n.reject_from_normalized(up)) * spec.radius_m;
+        let torque = (spin_off * inertia * 8.0 + hold).clamp_length_max(spec.motor_n_m);
         world.push_spin(id, torque * self.step_s);
     }
 }
