@@ -245,3 +245,104 @@ fn the_same_calls_give_the_same_bits_on_any_number_of_threads() {
     assert_eq!(first, run(1));
     assert_eq!(first, run(2));
 }
+
+#[test]
+fn a_ball_set_down_just_on_posts_edges_diagonals_and_seams_stays() {
+    for posting_m in [1.0, 0.7, 5.0] {
+        let side_m = 64.0 * posting_m;
+        let surface = surface(vec![dem((-side_m, -side_m), posting_m, (129, 129), |_, _| 7.0)]);
+        let mut world = World::new(surface, lunar()).unwrap();
+        let mut balls = vec![];
+        // Posts, edges and diagonals, around the corner of four tiles.
+        for j in -8..=8 {
+            for i in -8..=8 {
+                let (x_m, z_m) = (0.5 * f64::from(i) * posting_m, 0.5 * f64::from(j) * posting_m);
+                let ball = BallSpec { radius_m: 0.1, position_m: DVec3::new(x_m, 7.11, z_m), ..BallSpec::default() };
+                balls.push((world.add_ball(&ball).unwrap(), x_m, z_m));
+            }
+        }
+        for _ in 0..720 {
+            world.step().unwrap();
+        }
+        for (ball, x_m, z_m) in balls {
+            let off_m = world.body(ball).unwrap().position_m - DVec3::new(x_m, 7.1, z_m);
+            assert!(off_m.abs().max_element() < 1e-3, "{posting_m} {x_m} {z_m}: {off_m}");
+        }
+    }
+}
+
+/// A 1 m DEM inside a 4 m one: leaves of two levels beside each other.
+fn nested(height_m: fn(f64, f64) -> f64) -> Surface {
+    let (fine, coarse) =
+        (dem((-48.0, -48.0), 1.0, (97, 97), height_m), dem((-512.0, -512.0), 4.0, (257, 257), height_m));
+    surface(vec![fine, coarse])
+}
+
+#[test]
+fn where_leaves_of_different_levels_meet_nothing_hops_and_nothing_sinks() {
+    for (x_m, speed_m_s) in [(-330.0, 15.0), (-275.0, 3.0)] {
+        let mut world = World::new(nested(|_, _| 7.0), lunar()).unwrap();
+        let start = rolling(x_m, 10.3, speed_m_s);
+        let ball = world.add_ball(&start).unwrap();
+        let mut levels = std::collections::BTreeSet::new();
+        for _ in 0..(120.0 / speed_m_s * 480.0) as usize {
+            world.step().unwrap();
+            let place_m = world.body(ball).unwrap().position_m;
+            assert!((place_m.y - start.position_m.y).abs() < 1e-3, "{speed_m_s}: {place_m}");
+            levels.insert(world.surface().ground_at(place_m.x, place_m.z).unwrap().tile.level);
+        }
+        assert!(levels.len() >= 2, "{levels:?}");
+    }
+    let mut world = World::new(nested(crate::testing::rough_m), lunar()).unwrap();
+    let rover = world.add_rover(&RoverSpec::default(), (-290.0, 5.0), 1.4).unwrap();
+    let (mut worst_m, mut levels) = (0.0_f64, std::collections::BTreeSet::new());
+    for k in 0..30_000 {
+        let speed_m_s = 2.0_f64.min(f64::from(k) * 0.001);
+        let heading_rad = world.rover(rover).unwrap().heading_rad;
+        world.command_rover(rover, RoverCommand { speed_m_s, turn_rad_s: 1.57 - heading_rad });
+        world.step().unwrap();
+        for wheel in world.rover(rover).unwrap().wheels {
+            worst_m = worst_m.max(-wheel.clearance_m.expect("a wheel is near the ground"));
+            let place_m = wheel.body.position_m;
+            levels.insert(world.surface().ground_at(place_m.x, place_m.z).unwrap().tile.level);
+        }
+    }
+    let x_m = world.rover(rover).unwrap().chassis.position_m.x;
+    println!("across levels {levels:?} to x {x_m:.1}: pressed in at most {:.3} mm", worst_m * 1e3);
+    assert!(worst_m < 1e-3 && levels.len() >= 2, "{worst_m} {levels:?}");
+}
+
+#[test]
+fn a_leaf_that_splits_under_a_ball_is_not_felt() {
+    let coarse = || dem((-512.0, -512.0), 4.0, (257, 257), |_, _| 7.0);
+    let fine = || dem((-32.0, -32.0), 1.0, (65, 65), |_, _| 7.0);
+    let mut world = World::new(surface(vec![coarse()]), lunar()).unwrap();
+    let ball = world.add_ball(&rolling(-3.0, 1.0, 2.0)).unwrap();
+    for k in 0..960 {
+        if k % 100 == 50 {
+            let dems = if k % 200 == 50 { vec![fine(), coarse()] } else { vec![coarse()] };
+            let swap = world.replace_surface(surface(dems), &[Bounds::around(0.0, 0.0, 40.0)]).unwrap();
+            assert!(!swap.put_in.is_empty());
+        }
+        world.step().unwrap();
+        let place_m = world.body(ball).unwrap().position_m;
+        assert!((place_m.y - 7.5).abs() < 1e-3, "{k}: {place_m}");
+    }
+    assert!((world.body(ball).unwrap().position_m.x - 1.0).abs() < 1e-3);
+}
+
+#[test]
+fn a_box_is_kept_without_any_body_and_nonsense_is_refused() {
+    let mut world = World::new(rough(), lunar()).unwrap();
+    let number = world.add_box(Bounds { x_m: [-100.0, -70.0], z_m: [10.0, 20.0] }).unwrap();
+    world.step().unwrap();
+    assert_eq!(world.counts(), Counts { built: 1, kept: 1, dropped: 0 });
+    world.remove_box(number);
+    world.step().unwrap();
+    assert_eq!(world.counts(), Counts { built: 1, kept: 0, dropped: 1 });
+    assert!(world.add_box(Bounds::around(f64::NAN, 0.0, 1.0)).is_err());
+    let ball = BallSpec { radius_m: 0.0, ..BallSpec::default() };
+    assert_eq!(world.add_ball(&ball).unwrap_err().to_string(), "a ball's radius has to be a millimetre or more, not 0");
+    assert!(World::new(rough(), WorldSpec { step_s: 0.5, ..lunar() }).is_err());
+    assert!(matches!(world.add_rover(&RoverSpec::default(), (127.9, 0.0), 0.0), Err(PhysicsError::NoGround { .. })));
+}
