@@ -1,6 +1,7 @@
 //! The `terrane` command: a thin door to [`terrane_site`].
 
 mod args;
+mod drive;
 mod edit;
 mod print;
 mod progress;
@@ -216,6 +217,10 @@ fn run(cli: &Cli, progress: &progress::Bar) -> Result<ExitCode, Failure> {
             let mut editor = Editor::open(stage, options(cli), progress)?;
             progress.finish();
             edit::list(&mut editor, save.as_deref(), log.as_deref(), *clear, *json)?;
+        }
+        Command::Drive(args) => {
+            let site = open(cli, &args.stage, progress)?;
+            return drive::run(&site, args, progress);
         }
         Command::Bench { stage, size, frames, json } => {
             let site = open(cli, stage, progress)?;

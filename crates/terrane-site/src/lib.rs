@@ -10,6 +10,7 @@ pub mod archive;
 pub mod bake;
 pub mod bench;
 pub mod dems;
+pub mod drive;
 pub mod edits;
 pub mod export;
 mod failure;
