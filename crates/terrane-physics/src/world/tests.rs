@@ -346,3 +346,17 @@ fn a_box_is_kept_without_any_body_and_nonsense_is_refused() {
     assert!(World::new(rough(), WorldSpec { step_s: 0.5, ..lunar() }).is_err());
     assert!(matches!(world.add_rover(&RoverSpec::default(), (127.9, 0.0), 0.0), Err(PhysicsError::NoGround { .. })));
 }
+
+#[test]
+fn a_rover_that_goes_straight_on_level_ground_does_not_slip() {
+    let mut world = World::new(flat(0.0, 0.0), lunar()).unwrap();
+    let rover = world.add_rover(&RoverSpec::default(), (-20.0, 3.0), 1.2).unwrap();
+    for k in 0..4800 {
+        let speed_m_s = 1.0_f64.min(f64::from(k) * 0.001);
+        world.command_rover(rover, RoverCommand { speed_m_s, turn_rad_s: 0.0 });
+        world.step().unwrap();
+    }
+    let state = world.rover(rover).unwrap();
+    assert!((state.speed_m_s - 1.0).abs() < 1e-2 && (state.heading_rad - 1.2).abs() < 1e-2, "{state:?}");
+    assert!(state.wheels.iter().all(|wheel| wheel.slip.abs() < 1e-2), "{state:?}");
+}
