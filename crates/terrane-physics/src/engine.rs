@@ -1,6 +1,9 @@
 //! The physics engine at the precision chosen by cargo features, and the way
 //! between its numbers and ours. Nothing of it leaves this crate.
 
+#[cfg(not(any(feature = "f32", feature = "f64")))]
+compile_error!("terrane-physics needs one of its features f32 and f64");
+
 #[cfg(not(feature = "f64"))]
 pub(crate) use rapier3d as rapier;
 #[cfg(feature = "f64")]

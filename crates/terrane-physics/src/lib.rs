@@ -35,6 +35,9 @@
 //! the cargo feature `f64`. Its types stay inside of this crate. `docs/physics.md`
 //! says which settings it has and why.
 
+// What is a cast to the engine's `f32` is none with the feature `f64`.
+#![cfg_attr(feature = "f64", allow(clippy::unnecessary_cast))]
+
 mod drive;
 mod engine;
 mod error;

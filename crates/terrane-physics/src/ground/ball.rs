@@ -66,10 +66,10 @@ pub(super) fn contacts<M, C>(
 {
     let centre = from_engine(pose.translation);
     let reach = f64_of(ball.radius + prediction);
-    let near = near_triangles(field, centre, reach);
+    let window = Window::around(field, centre, reach);
     let mut before = std::mem::take(manifolds);
-    for found in &near {
-        if is_apron(found.place) || found.distance > reach || is_behind_another(found, &near) {
+    for found in window.near.iter().flatten() {
+        if is_apron(found.place) || found.distance > reach || window.is_behind_another(found) {
             continue;
         }
         let number = number_of(found.place);
@@ -108,35 +108,52 @@ fn is_apron((i, j, _): Place) -> bool {
     is_border(i) || is_border(j)
 }
 
-/// True when another triangle around the same edge or post is nearer.
-fn is_behind_another(found: &Near, near: &[Near]) -> bool {
-    let Some(&(row, column)) = found.posts.first() else { return false };
-    near.iter().any(|other| {
-        let (i, j, _) = other.place;
-        // Only cells around the post have it.
-        (i + 1 == row || i == row)
-            && (j + 1 == column || j == column)
-            && other.distance.abs() < found.distance.abs() - SAME_M
-            && found.posts.iter().all(|post| posts_of(other.place).contains(post))
-    })
+/// The triangles near a ball, found by their places.
+struct Window {
+    first_row: usize,
+    first_column: usize,
+    rows: usize,
+    columns: usize,
+    /// Two for each cell, column by column.
+    near: Vec<Option<Near>>,
 }
 
-fn near_triangles(field: &HeightField, centre: DVec3, reach: f64) -> Vec<Near> {
-    let reach_vector = Vector::splat(reach as Real);
-    let middle = to_engine(centre);
-    let window = Aabb::new(middle - reach_vector, middle + reach_vector);
-    let (rows, columns) = field.unclamped_elements_range_in_local_aabb(&window);
-    let clamp = |k: isize| k.clamp(0, FIELD_CELLS as isize) as usize;
-    let mut near = Vec::new();
-    for j in clamp(columns.start)..clamp(columns.end) {
-        for i in clamp(rows.start)..clamp(rows.end) {
-            let (left, right) = field.triangles_at(i, j);
-            for (triangle, is_left) in [(left, true), (right, false)] {
-                near.extend(triangle.and_then(|triangle| nearest((i, j, is_left), &triangle, centre, reach)));
+impl Window {
+    fn around(field: &HeightField, centre: DVec3, reach: f64) -> Self {
+        let (middle, reach_vector) = (to_engine(centre), Vector::splat(reach as Real));
+        let bounds = Aabb::new(middle - reach_vector, middle + reach_vector);
+        let (rows, columns) = field.unclamped_elements_range_in_local_aabb(&bounds);
+        let clamp = |k: isize| k.clamp(0, FIELD_CELLS as isize) as usize;
+        let (rows, columns) = (clamp(rows.start)..clamp(rows.end), clamp(columns.start)..clamp(columns.end));
+        let mut near = Vec::with_capacity(2 * rows.len() * columns.len());
+        for j in columns.clone() {
+            for i in rows.clone() {
+                let (left, right) = field.triangles_at(i, j);
+                for (triangle, is_left) in [(left, true), (right, false)] {
+                    near.push(triangle.and_then(|triangle| nearest((i, j, is_left), &triangle, centre, reach)));
+                }
             }
         }
+        let (first_row, first_column) = (rows.start, columns.start);
+        Self { first_row, first_column, rows: rows.len(), columns: columns.len(), near }
     }
-    near
+
+    fn at(&self, i: usize, j: usize, half: usize) -> Option<&Near> {
+        let (i, j) = (i.checked_sub(self.first_row)?, j.checked_sub(self.first_column)?);
+        (i < self.rows && j < self.columns).then(|| self.near[2 * (j * self.rows + i) + half].as_ref()).flatten()
+    }
+
+    /// True when another triangle around the same edge or post is nearer.
+    fn is_behind_another(&self, found: &Near) -> bool {
+        let Some(&(row, column)) = found.posts.first() else { return false };
+        // Only the cells around a post have it.
+        let cells = [(1, 1), (1, 0), (0, 1), (0, 0)];
+        let around = cells.into_iter().filter_map(|(di, dj)| Some((row.checked_sub(di)?, column.checked_sub(dj)?)));
+        around.flat_map(|(i, j)| [self.at(i, j, 0), self.at(i, j, 1)]).flatten().any(|other| {
+            other.distance.abs() < found.distance.abs() - SAME_M
+                && found.posts.iter().all(|post| posts_of(other.place).contains(post))
+        })
+    }
 }
 
 /// The nearest point of a triangle, a little farther than the reach too, so

@@ -18,8 +18,9 @@ pub enum GroundShape {
     /// nothing trips over the border of two tiles.
     #[default]
     HeightField,
-    /// A mesh of the tile's own triangles and no more: five times the memory,
-    /// and its border is a border.
+    /// A mesh of the tile's own triangles and no more, for comparison. Its
+    /// contacts are the engine's own: bodies may trip over its border, and a
+    /// ball that is set down just on a post may fall through.
     TriangleMesh,
 }
 

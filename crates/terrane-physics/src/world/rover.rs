@@ -293,7 +293,8 @@ impl World {
         let [right, up, back] = [DVec3::X, DVec3::Y, DVec3::Z].map(|axis| chassis.rotation * axis);
         let mut wheels = [None; 4];
         for (state, (wheel, joint)) in wheels.iter_mut().zip(rover.wheels.iter().zip(rover.joints)) {
-            let axle_own = self.engine.impulse_joints.get(joint)?.data.local_axis1();
+            // The engine's own `local_axis1` adds the anchor to the axis.
+            let axle_own = self.engine.impulse_joints.get(joint)?.data.local_frame1.rotation * Vector::X;
             let axle = chassis.rotation * crate::engine::from_engine(axle_own);
             *state = Some(self.wheel(&rover.spec, *wheel, axle, chassis.spin_rad_s)?);
         }

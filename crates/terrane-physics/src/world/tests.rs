@@ -346,3 +346,43 @@ fn a_box_is_kept_without_any_body_and_nonsense_is_refused() {
     assert!(World::new(rough(), WorldSpec { step_s: 0.5, ..lunar() }).is_err());
     assert!(matches!(world.add_rover(&RoverSpec::default(), (127.9, 0.0), 0.0), Err(PhysicsError::NoGround { .. })));
 }
+
+#[test]
+fn a_rover_that_goes_straight_on_level_ground_does_not_slip() {
+    let mut world = World::new(flat(0.0, 0.0), lunar()).unwrap();
+    let rover = world.add_rover(&RoverSpec::default(), (-20.0, 3.0), 1.2).unwrap();
+    for k in 0..4800 {
+        let speed_m_s = 1.0_f64.min(f64::from(k) * 0.001);
+        world.command_rover(rover, RoverCommand { speed_m_s, turn_rad_s: 0.0 });
+        world.step().unwrap();
+    }
+    let state = world.rover(rover).unwrap();
+    assert!((state.speed_m_s - 1.0).abs() < 1e-2 && (state.heading_rad - 1.2).abs() < 1e-2, "{state:?}");
+    assert!(state.wheels.iter().all(|wheel| wheel.slip.abs() < 1e-2), "{state:?}");
+}
+
+#[test]
+fn balls_of_any_size_roll_fast_over_small_cells_without_sinking() {
+    let fine = || surface(vec![dem((-64.0, -64.0), 0.25, (513, 513), crate::testing::rough_m)]);
+    for (radius_m, speed_m_s) in [(0.05, 2.0), (0.5, 8.0), (2.0, 12.0), (4.0, 3.0)] {
+        let mut world = World::new(fine(), WorldSpec { gravity_m_s2: 9.81, ..WorldSpec::default() }).unwrap();
+        let height_m = world.surface().ground_at(-30.0, 3.0).unwrap().height_m;
+        let ball = BallSpec {
+            radius_m,
+            position_m: DVec3::new(-30.0, height_m + 1.2 * radius_m + 0.1, 3.0),
+            velocity_m_s: DVec3::new(speed_m_s, 0.0, 0.4),
+            ..BallSpec::default()
+        };
+        let ball = world.add_ball(&ball).unwrap();
+        let mut deepest_m = 0.0_f64;
+        for _ in 0..1440 {
+            world.step().unwrap();
+            let place_m = world.body(ball).unwrap().position_m;
+            if let Some(nearest) = world.nearest_ground(place_m, 1.5 * radius_m) {
+                deepest_m = deepest_m.max(radius_m - nearest.distance_m);
+            }
+        }
+        println!("ball of {radius_m} m at {speed_m_s} m/s: pressed in at most {:.3} mm", deepest_m * 1e3);
+        assert!(deepest_m < 1e-3, "{radius_m} {speed_m_s}: {deepest_m}");
+    }
+}
