@@ -9,6 +9,7 @@ mod common;
 use common::{Raster, Scene, down_from, parallel, pinhole, shared};
 use glam::DVec3;
 use terrane_core::{Pose, Quiet};
+use terrane_physics::{GroundShape, TileCollider};
 use terrane_site::query::ray_caster;
 use terrane_site::render::RenderOptions;
 use terrane_surface::{Ray, RayCaster, Surface, TILE_CELLS, TileKey};
@@ -58,6 +59,25 @@ fn rays_agree(caster: &RayCaster, x_m: f64, z_m: f64) {
             "{off_m} at {x_m}, {z_m}"
         );
     }
+}
+
+/// The colliders of a tile, of both kinds, have the heights that queries give.
+fn colliders_agree(surface: &Surface, tile: TileKey) {
+    let ([x0, x1], [z0, z1]) = surface.lattice().tile_bounds_m(tile);
+    let random = |k: u64, draw| terrane_synth::noise::uniform(13, k, draw);
+    let mut places = posts_and_mid_edges(surface, tile);
+    places.extend((0..10_000).map(|k| (x0 + (x1 - x0) * random(k, 0), z0 + (z1 - z0) * random(k, 1))));
+    let mut worst_m = 0.0_f64;
+    for shape in [GroundShape::HeightField, GroundShape::TriangleMesh] {
+        let collider = TileCollider::build(surface, tile, shape).unwrap();
+        for (x_m, z_m) in &places {
+            let (touched, asked) = (collider.height_m(*x_m, *z_m), surface.height_at(*x_m, *z_m));
+            let off_m = touched.zip(asked).map(|(touched, asked)| (touched - asked).abs());
+            assert!(off_m.is_some_and(|off_m| off_m <= 1e-3), "{shape:?} at {x_m}, {z_m}: {touched:?} {asked:?}");
+            worst_m = worst_m.max(off_m.unwrap_or(0.0));
+        }
+    }
+    println!("{:>10} collider at {} places, at most {:.4} mm off", "", places.len(), 1e3 * worst_m);
 }
 
 /// Draws the ground from above and aslant and compares every pixel's depth with
@@ -118,6 +138,7 @@ fn pictures_agree(name: &str, scene: Scene, surface_at: impl Fn(&Surface) -> (f6
         compared += seen;
         if camera == "Plan" {
             let places = posts_and_mid_edges(surface, middle);
+            colliders_agree(surface, middle);
             places.iter().for_each(|(x_m, z_m)| rays_agree(&caster, *x_m, *z_m));
             let ([wx0, wx1], [wz0, wz1]) = ([x0 - side_m, x1 + side_m], [z0 - side_m, z1 + side_m]);
             let random = |k: u64, draw| terrane_synth::noise::uniform(11, k, draw);

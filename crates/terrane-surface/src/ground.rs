@@ -156,7 +156,28 @@ impl Surface {
         let inside = |place: f64| if snap_to_post(place) == 0.0 { 0.0 } else { place };
         let i = inside((x_m - lattice.x0_m) / lattice.posting_m);
         let j = inside((z_m - lattice.z0_m) / lattice.posting_m);
-        self.with_leaf_at([i, j], |tile, [u, v], leaf| self.spot(tile, u, v, leaf).map(&ask))
+        let found = self.with_leaf_at([i, j], |tile, [u, v], leaf| self.spot(tile, u, v, leaf));
+        found.or_else(|| self.spot_before_border(i, j)).map(ask)
+    }
+
+    /// The triangle of a leaf to the west or north, for a place on the border
+    /// of one that has none there.
+    fn spot_before_border(&self, i: f64, j: f64) -> Option<Spot> {
+        let lattice = self.lattice();
+        let (tile, u, v) = lattice.leaf_at(i, j)?;
+        let on_border = |place: f64| snap_to_post(place) == 0.0;
+        let step = 0.5 * (1_u64 << tile.level) as f64;
+        let beside = [(true, false), (false, true), (true, true)].into_iter();
+        let beside = beside.filter(|(west, north)| (!west || on_border(u)) && (!north || on_border(v)));
+        let back = |place: f64, by: bool| if by { place - step } else { place };
+        beside
+            .filter_map(|(west, north)| {
+                let (tile, ..) = lattice.leaf_at(back(i, west), back(j, north))?;
+                let (first_i, first_j) = tile.first_post();
+                let stride = (1_u64 << tile.level) as f64;
+                self.spot(tile, (i - first_i as f64) / stride, (j - first_j as f64) / stride, None)
+            })
+            .next()
     }
 
     #[inline]
@@ -298,6 +319,18 @@ mod tests {
             assert!((inside.height_m - outside.height_m).abs() < 0.4 * step + 1e-3, "{step}");
         }
         assert_eq!(surface.ground_at(700.0, 0.0).unwrap().height_m, 0.0);
+    }
+
+    #[test]
+    fn a_hole_beyond_a_tile_border_leaves_the_ground_on_it() {
+        // Posts of column 64 are the border of two tiles; the one to the east
+        // has no ground beside it.
+        let surface = flat_world(vec![dem("half", 0.0, 1.0, 129, |x, z| if x > 64.0 { f64::NAN } else { x + z })]);
+        for z in [3.0, 20.5, 64.0, 100.25] {
+            assert_eq!(surface.ground_at(64.0, z).map(|ground| ground.height_m), Some(64.0 + z), "{z}");
+            assert_eq!(surface.height_at(64.0, z), Some(64.0 + z));
+            assert!(surface.ground_at(64.001, z).is_none());
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Which posting the ground has where: a quadtree of square tiles.
 
-use crate::DemGrid;
 use crate::modifiers::Wish;
+use crate::{DemGrid, SiteRect};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::sync::Arc;
@@ -236,6 +236,12 @@ impl Lattice {
         let span = u64::from(TILE_CELLS) << tile.level;
         let ((x0, z0), (x1, z1)) = (self.post_xz_m(i, j), self.post_xz_m(i + span, j + span));
         ([x0, x1], [z0, z1])
+    }
+
+    /// A tile's rectangle.
+    pub fn tile_rect(&self, tile: TileKey) -> SiteRect {
+        let (x_m, z_m) = self.tile_bounds_m(tile);
+        SiteRect { x_m, z_m }
     }
 
     fn span(tile: TileKey, margin_tiles: f64) -> ([f64; 2], [f64; 2]) {

@@ -163,7 +163,6 @@ impl Surface {
 
     /// A tile's rectangle.
     pub fn tile_rect(&self, tile: TileKey) -> SiteRect {
-        let (x_m, z_m) = self.lattice().tile_bounds_m(tile);
-        SiteRect { x_m, z_m }
+        self.lattice().tile_rect(tile)
     }
 }

@@ -53,6 +53,11 @@ impl SiteRect {
         within(self.x_m, x_m).min(within(self.z_m, z_m))
     }
 
+    /// Site x and z of its middle, metres.
+    pub fn middle_m(&self) -> (f64, f64) {
+        (0.5 * (self.x_m[0] + self.x_m[1]), 0.5 * (self.z_m[0] + self.z_m[1]))
+    }
+
     /// Width and height, metres.
     pub fn size_m(&self) -> (f64, f64) {
         (self.x_m[1] - self.x_m[0], self.z_m[1] - self.z_m[0])
@@ -64,7 +69,8 @@ impl SiteRect {
         width_m * height_m * 1e-6
     }
 
-    pub(crate) fn is_finite(&self) -> bool {
+    /// True when all of its borders are numbers.
+    pub fn is_finite(&self) -> bool {
         self.x_m.iter().chain(&self.z_m).all(|border| border.is_finite())
     }
 }

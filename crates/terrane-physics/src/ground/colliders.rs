@@ -1,13 +1,13 @@
 //! Which tiles are kept as colliders, and how they change.
 
-use super::bounds::{Bounds, leaf_under, leaves_in};
+use super::leaves::{leaf_under, leaves_in};
 use super::tile::{GroundShape, TileCollider};
 use crate::PhysicsError;
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use terrane_surface::{Surface, TileKey};
+use terrane_surface::{SiteRect, Surface, TileKey};
 
 /// The most tiles that are kept: some 60 kB each.
 pub(crate) const MOST_TILES: usize = 16_384;
@@ -48,7 +48,7 @@ pub struct Colliders {
     surface: Surface,
     shape: GroundShape,
     ring: u32,
-    boxes: BTreeMap<u32, Bounds>,
+    boxes: BTreeMap<u32, SiteRect>,
     next_box: u32,
     live: BTreeMap<TileKey, Arc<TileCollider>>,
     counts: Counts,
@@ -94,7 +94,7 @@ impl Colliders {
 
     /// Keeps the tiles of a rectangle too, from the next [`Colliders::follow`]
     /// on. Returns its number.
-    pub fn add_box(&mut self, bounds: Bounds) -> u32 {
+    pub fn add_box(&mut self, bounds: SiteRect) -> u32 {
         self.chosen_for = None;
         self.boxes.insert(self.next_box, bounds);
         self.next_box += 1;
@@ -113,7 +113,7 @@ impl Colliders {
     /// # Errors
     /// [`PhysicsError::TooManyTiles`], and then nothing has changed;
     /// [`PhysicsError::Unread`] when heights could not be read.
-    pub fn follow(&mut self, reaches: &[Bounds]) -> Result<Swap, PhysicsError> {
+    pub fn follow(&mut self, reaches: &[SiteRect]) -> Result<Swap, PhysicsError> {
         let lattice = self.surface.lattice();
         let mut under: Vec<TileKey> = Vec::new();
         let mut reached = BTreeSet::new();
@@ -130,13 +130,13 @@ impl Colliders {
         }
         let mut wanted = reached;
         for tile in &under {
-            let around = Bounds::of_tile(lattice, *tile);
+            let around = lattice.tile_rect(*tile);
             let span_m = around.x_m[1] - around.x_m[0];
             // Half a post less, so that the next tiles but one do not touch.
             let margin_m = f64::from(self.ring) * span_m - 0.5 * lattice.posting_m;
-            wanted.extend(leaves_in(lattice, &around.widened(margin_m), MOST_TILES));
+            wanted.extend(leaves_in(lattice, &around.grown(margin_m), MOST_TILES));
             // Those just left stay: a body may go to and fro over a border.
-            let kept = around.widened(margin_m + span_m);
+            let kept = around.grown(margin_m + span_m);
             wanted.extend(self.live.values().filter(|live| live.bounds().meets(&kept)).map(|live| live.tile()));
         }
         for bounds in self.boxes.values() {
@@ -153,12 +153,12 @@ impl Colliders {
     ///
     /// # Errors
     /// As [`Colliders::follow`]; then the old surface is still in.
-    pub fn replace_surface(&mut self, surface: Surface, changed: &[Bounds]) -> Result<Swap, PhysicsError> {
+    pub fn replace_surface(&mut self, surface: Surface, changed: &[SiteRect]) -> Result<Swap, PhysicsError> {
         let (old, new) = (self.surface.lattice(), surface.lattice());
         let is_same_grid = (old.x0_m, old.z0_m, old.posting_m) == (new.x0_m, new.z0_m, new.posting_m);
         let mut wanted = BTreeSet::new();
         for tile in self.live.values() {
-            let inside = tile.bounds().widened(-0.5 * old.posting_m.min(tile.posting_m()));
+            let inside = tile.bounds().grown(-0.5 * old.posting_m.min(tile.posting_m()));
             wanted.extend(leaves_in(new, &inside, MOST_TILES));
         }
         // A tile's apron, and the posts that it bends to meet a coarser
@@ -167,7 +167,7 @@ impl Colliders {
             .iter()
             .copied()
             .filter(|tile| {
-                let reads = Bounds::of_tile(new, *tile).widened(2.0 * new.posting_at_m(tile.level));
+                let reads = new.tile_rect(*tile).grown(2.0 * new.posting_at_m(tile.level));
                 !is_same_grid || changed.iter().any(|bounds| bounds.meets(&reads)) || self.is_bent_anew(new, *tile)
             })
             .collect();
@@ -184,7 +184,7 @@ impl Colliders {
     /// that the posts on their border may have moved.
     fn is_bent_anew(&self, new: &terrane_surface::Lattice, tile: TileKey) -> bool {
         let old = self.surface.lattice();
-        let (x_m, z_m) = Bounds::of_tile(new, tile).middle_m();
+        let (x_m, z_m) = new.tile_rect(tile).middle_m();
         let step_m = new.posting_at_m(tile.level) * 0.5 * f64::from(terrane_surface::TILE_CELLS + 1);
         [(-1.0, 0.0), (1.0, 0.0), (0.0, -1.0), (0.0, 1.0)].into_iter().any(|(dx, dz)| {
             // Along a side there may be two finer leaves.

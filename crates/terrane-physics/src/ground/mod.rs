@@ -1,14 +1,13 @@
 //! The ground as colliders: one a leaf tile, and the set that is kept.
 
 mod ball;
-mod bounds;
 mod build;
 mod colliders;
 mod dispatch;
+mod leaves;
 mod nearest;
 mod tile;
 
-pub use bounds::Bounds;
 pub use colliders::{Colliders, Counts, Swap};
 pub(crate) use dispatch::{GroundDispatcher, GroundHooks};
 pub use nearest::Nearest;

@@ -1,11 +1,10 @@
 //! How near a point is to the ground, in `f64` on the drawn triangles: what
 //! contacts are judged by. It knows nothing of the engine.
 
-use super::bounds::Bounds;
 use super::tile::TileCollider;
 use glam::DVec3;
 use serde::Serialize;
-use terrane_surface::TILE_CELLS;
+use terrane_surface::{SiteRect, TILE_CELLS};
 
 /// The nearest place of the ground.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -22,7 +21,7 @@ pub struct Nearest {
 impl TileCollider {
     /// The nearest place of this tile within `reach_m` of a point.
     pub fn nearest(&self, point_m: DVec3, reach_m: f64) -> Option<Nearest> {
-        let window = Bounds::around(point_m.x, point_m.z, reach_m);
+        let window = SiteRect::around(point_m.x, point_m.z, reach_m);
         let cells = |[low, high]: [f64; 2], first_m: f64| {
             let cell = |m: f64| ((m - first_m) / self.posting_m()).floor();
             let last = f64::from(TILE_CELLS) - 1.0;

@@ -1,6 +1,6 @@
 use super::*;
 use crate::testing::{Seeded, dem, rough, surface};
-use terrane_surface::{Surface, TileKey};
+use terrane_surface::{SiteRect, Surface, TileKey};
 
 /// A random DEM that ends within its tiles, with holes: 100 by 77 posts.
 fn ragged(x0_m: f64, posting_m: f64) -> Surface {
@@ -135,9 +135,9 @@ fn the_tiles_kept_are_those_around_and_the_same_on_any_number_of_threads() {
             let mut swaps = vec![];
             for k in 0..60 {
                 let x_m = -100.0 + 4.0 * f64::from(k);
-                swaps.push(colliders.follow(&[Bounds::around(x_m, 3.0, 1.5)]).unwrap());
-                let under = colliders.tiles().find(|tile| tile.bounds().holds(x_m, 3.0)).unwrap();
-                assert!(under.bounds().widened(1e-9).holds(x_m, 3.0));
+                swaps.push(colliders.follow(&[SiteRect::around(x_m, 3.0, 1.5)]).unwrap());
+                let under = colliders.tiles().find(|tile| tile.bounds().contains(x_m, 3.0)).unwrap();
+                assert!(under.bounds().grown(1e-9).contains(x_m, 3.0));
             }
             (swaps, colliders.counts())
         })
@@ -152,12 +152,12 @@ fn the_tiles_kept_are_those_around_and_the_same_on_any_number_of_threads() {
 fn an_edit_builds_only_what_it_changed() {
     let before = rough();
     let mut colliders = Colliders::new(before.clone(), GroundShape::HeightField, 1);
-    colliders.follow(&[Bounds::around(10.0, 10.0, 1.0)]).unwrap();
+    colliders.follow(&[SiteRect::around(10.0, 10.0, 1.0)]).unwrap();
     assert_eq!(colliders.counts(), Counts { built: 9, kept: 9, dropped: 0 });
     let after = surface(vec![dem((-128.0, -128.0), 1.0, (257, 257), |x, z| {
         crate::testing::rough_m(x, z) + if (x - 20.0).hypot(z - 20.0) < 3.0 { 1.0 } else { 0.0 }
     })]);
-    let swap = colliders.replace_surface(after, &[Bounds::around(20.0, 20.0, 4.0)]).unwrap();
+    let swap = colliders.replace_surface(after, &[SiteRect::around(20.0, 20.0, 4.0)]).unwrap();
     assert_eq!((swap.put_in.len(), swap.taken_out.len()), (1, 0));
     assert_eq!(colliders.counts(), Counts { built: 10, kept: 9, dropped: 1 });
     let height_m = colliders.tile(swap.put_in[0]).unwrap().height_m(20.0, 20.0).unwrap();
@@ -168,18 +168,18 @@ fn an_edit_builds_only_what_it_changed() {
 fn a_leaf_that_splits_is_replaced_by_its_children_at_once() {
     let coarse = || dem((-512.0, -512.0), 4.0, (257, 257), crate::testing::rough_m);
     let mut colliders = Colliders::new(surface(vec![coarse()]), GroundShape::HeightField, 1);
-    colliders.follow(&[Bounds::around(10.0, 10.0, 1.0)]).unwrap();
+    colliders.follow(&[SiteRect::around(10.0, 10.0, 1.0)]).unwrap();
     // The lattice of the finer surface starts at the same corner; its leaves
     // around the anchor are four times smaller.
     let fine = dem((-32.0, -32.0), 1.0, (65, 65), crate::testing::rough_m);
     let finer = surface(vec![fine, coarse()]);
-    let swap = colliders.replace_surface(finer, &[Bounds::around(0.0, 0.0, 32.0)]).unwrap();
+    let swap = colliders.replace_surface(finer, &[SiteRect::around(0.0, 0.0, 32.0)]).unwrap();
     assert!(swap.put_in.len() > swap.taken_out.len() && !swap.is_empty());
-    let covered = |x_m: f64, z_m: f64| colliders.tiles().filter(|tile| tile.bounds().holds(x_m, z_m)).count();
+    let covered = |x_m: f64, z_m: f64| colliders.tiles().filter(|tile| tile.bounds().contains(x_m, z_m)).count();
     let mut seeded = Seeded(3);
     for _ in 0..1000 {
         assert_eq!(covered(seeded.between(-255.0, 255.0), seeded.between(-255.0, 255.0)), 1);
     }
-    let leaf = colliders.tiles().find(|tile| tile.bounds().holds(0.5, 0.5)).unwrap();
+    let leaf = colliders.tiles().find(|tile| tile.bounds().contains(0.5, 0.5)).unwrap();
     assert_eq!(leaf.posting_m(), 1.0);
 }

@@ -1,6 +1,5 @@
 //! The collider of one leaf tile.
 
-use super::bounds::Bounds;
 use super::build::{self, Built};
 use crate::PhysicsError;
 use crate::engine::f64_of;
@@ -8,7 +7,7 @@ use crate::engine::rapier::parry::shape::{SharedShape, Triangle};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use terrane_core::snap_to_post;
-use terrane_surface::{Surface, TILE_CELLS, TILE_POSTS, TileKey};
+use terrane_surface::{SiteRect, Surface, TILE_CELLS, TILE_POSTS, TileKey};
 
 /// What a tile's collider is made of. Both have the same triangles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -29,7 +28,7 @@ pub enum GroundShape {
 #[derive(Clone)]
 pub struct TileCollider {
     tile: TileKey,
-    bounds: Bounds,
+    bounds: SiteRect,
     posting_m: f64,
     reference_m: f64,
     /// The leaf's posts, row by row from the north-west, NaN in holes.
@@ -59,7 +58,7 @@ impl TileCollider {
         if tile.level > lattice.root().level || lattice.is_split(tile) || !lattice.has_ground(tile) {
             return Err(PhysicsError::NotALeaf(tile));
         }
-        let bounds = Bounds::of_tile(lattice, tile);
+        let bounds = lattice.tile_rect(tile);
         let posting_m = lattice.posting_at_m(tile.level);
         let posts_m = surface.leaf_heights_m(tile, 0);
         let low_high_m = posts_m.iter().filter(|post| post.is_finite()).fold(None, |range: Option<[f64; 2]>, post| {
@@ -82,7 +81,7 @@ impl TileCollider {
     }
 
     /// The leaf's rectangle.
-    pub fn bounds(&self) -> Bounds {
+    pub fn bounds(&self) -> SiteRect {
         self.bounds
     }
 

@@ -9,10 +9,10 @@ mod step;
 use crate::PhysicsError;
 use crate::engine::rapier::prelude::{ColliderHandle, ImpulseJointHandle, NarrowPhase, PhysicsWorld, RigidBodyHandle};
 use crate::engine::to_engine;
-use crate::ground::{Bounds, Colliders, Counts, GroundDispatcher, Nearest};
+use crate::ground::{Colliders, Counts, GroundDispatcher, Nearest};
 use glam::DVec3;
 use std::collections::BTreeMap;
-use terrane_surface::{Surface, TileKey};
+use terrane_surface::{SiteRect, Surface, TileKey};
 
 pub use bodies::{BallSpec, BodyId, BodyState};
 pub use rover::{RoverCommand, RoverId, RoverSpec, RoverState, Steering, WheelState};
@@ -129,7 +129,7 @@ impl World {
     ///
     /// # Errors
     /// [`PhysicsError::BadNumber`] when a side is not a number.
-    pub fn add_box(&mut self, bounds: Bounds) -> Result<u32, PhysicsError> {
+    pub fn add_box(&mut self, bounds: SiteRect) -> Result<u32, PhysicsError> {
         if !bounds.is_finite() {
             return Err(PhysicsError::BadNumber { what: "a side of a box", expected: "a number", found: f64::NAN });
         }
@@ -144,7 +144,7 @@ impl World {
     /// The nearest ground within `reach_m` of a point, among the kept
     /// colliders, in `f64` on the drawn triangles.
     pub fn nearest_ground(&self, point_m: DVec3, reach_m: f64) -> Option<Nearest> {
-        let around = Bounds::around(point_m.x, point_m.z, reach_m);
+        let around = SiteRect::around(point_m.x, point_m.z, reach_m);
         let tiles = self.ground.tiles().filter(|tile| tile.bounds().meets(&around));
         let found: Vec<Nearest> = tiles.filter_map(|tile| tile.nearest(point_m, reach_m)).collect();
         let is_below = found.iter().any(|nearest| nearest.distance_m < 0.0);

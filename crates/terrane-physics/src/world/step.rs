@@ -5,9 +5,9 @@ use super::origin::travel_m;
 use crate::PhysicsError;
 use crate::engine::rapier::prelude::{ActiveHooks, ColliderBuilder};
 use crate::engine::{Real, from_engine, to_engine};
-use crate::ground::{Bounds, GroundHooks, Swap};
+use crate::ground::{GroundHooks, Swap};
 use glam::DVec3;
-use terrane_surface::{Surface, TileKey};
+use terrane_surface::{SiteRect, Surface, TileKey};
 
 /// Ground is in for this much more than a body can reach in a step, metres.
 const MARGIN_M: f64 = 1.0;
@@ -37,15 +37,15 @@ impl World {
     ///
     /// # Errors
     /// As [`World::step`]; then the old surface is still in.
-    pub fn replace_surface(&mut self, surface: Surface, changed: &[Bounds]) -> Result<Swap, PhysicsError> {
+    pub fn replace_surface(&mut self, surface: Surface, changed: &[SiteRect]) -> Result<Swap, PhysicsError> {
         let swap = self.ground.replace_surface(surface, changed)?;
-        let mut swapped: Vec<Bounds> = swap.put_in.iter().map(|tile| self.bounds_of(*tile)).collect();
+        let mut swapped: Vec<SiteRect> = swap.put_in.iter().map(|tile| self.bounds_of(*tile)).collect();
         swapped.extend(swap.taken_out.iter().map(|tile| self.bounds_of(*tile)));
         self.apply(&swap);
         for body in &self.bodies {
             let Some(rigid) = self.engine.bodies.get(body.handle) else { continue };
             let place_m = from_engine(rigid.translation()) + self.origin_m;
-            let reach = Bounds::around(place_m.x, place_m.z, body.reach_m + MARGIN_M);
+            let reach = SiteRect::around(place_m.x, place_m.z, body.reach_m + MARGIN_M);
             if !body.has_fallen && swapped.iter().any(|bounds| bounds.meets(&reach)) {
                 self.engine.islands.wake_up(&mut self.engine.bodies, body.handle, true);
             }
@@ -53,13 +53,13 @@ impl World {
         Ok(swap)
     }
 
-    fn bounds_of(&self, tile: TileKey) -> Bounds {
-        Bounds::of_tile(self.ground.surface().lattice(), tile)
+    fn bounds_of(&self, tile: TileKey) -> SiteRect {
+        self.ground.surface().tile_rect(tile)
     }
 
     /// Every leaf that a body can reach in the next step is in.
     fn settle_ground(&mut self) -> Result<(), PhysicsError> {
-        let reaches: Vec<Bounds> = self
+        let reaches: Vec<SiteRect> = self
             .bodies
             .iter()
             .filter(|body| !body.has_fallen)
@@ -67,7 +67,7 @@ impl World {
                 let rigid = self.engine.bodies.get(body.handle)?;
                 let place_m = from_engine(rigid.translation()) + self.origin_m;
                 let travel_m = travel_m(from_engine(rigid.linvel()), self.spec.gravity_m_s2, self.spec.step_s);
-                Some(Bounds::around(place_m.x, place_m.z, body.reach_m + travel_m + MARGIN_M))
+                Some(SiteRect::around(place_m.x, place_m.z, body.reach_m + travel_m + MARGIN_M))
             })
             .collect();
         let swap = self.ground.follow(&reaches)?;

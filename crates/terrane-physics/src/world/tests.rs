@@ -1,5 +1,6 @@
 use super::*;
 use crate::testing::{dem, flat, rough, surface};
+use terrane_surface::SiteRect;
 
 fn lunar() -> WorldSpec {
     WorldSpec { gravity_m_s2: 1.62, ..WorldSpec::default() }
@@ -154,7 +155,7 @@ fn a_swap_of_the_same_ground_is_not_felt() {
         for k in 0..960 {
             world.step().unwrap();
             if k % 3 == 0 {
-                let swap = world.replace_surface(flat(0.0, 0.0), &[Bounds::around(0.0, 0.0, 64.0)]).unwrap();
+                let swap = world.replace_surface(flat(0.0, 0.0), &[SiteRect::around(0.0, 0.0, 64.0)]).unwrap();
                 assert!(!swap.put_in.is_empty());
             }
             hop_m = hop_m.max((world.body(ball).unwrap().position_m.y - start.position_m.y).abs());
@@ -180,7 +181,7 @@ fn a_ball_that_sleeps_wakes_and_follows_when_its_ground_changes() {
         })])
     };
     for depth_m in [0.2, -0.2] {
-        world.replace_surface(sunken(depth_m), &[Bounds::around(10.0, 10.0, 5.0)]).unwrap();
+        world.replace_surface(sunken(depth_m), &[SiteRect::around(10.0, 10.0, 5.0)]).unwrap();
         assert!(!world.body(ball).unwrap().is_asleep && world.body(far).unwrap().is_asleep);
         for _ in 0..1920 {
             world.step().unwrap();
@@ -321,7 +322,7 @@ fn a_leaf_that_splits_under_a_ball_is_not_felt() {
     for k in 0..960 {
         if k % 100 == 50 {
             let dems = if k % 200 == 50 { vec![fine(), coarse()] } else { vec![coarse()] };
-            let swap = world.replace_surface(surface(dems), &[Bounds::around(0.0, 0.0, 40.0)]).unwrap();
+            let swap = world.replace_surface(surface(dems), &[SiteRect::around(0.0, 0.0, 40.0)]).unwrap();
             assert!(!swap.put_in.is_empty());
         }
         world.step().unwrap();
@@ -334,13 +335,13 @@ fn a_leaf_that_splits_under_a_ball_is_not_felt() {
 #[test]
 fn a_box_is_kept_without_any_body_and_nonsense_is_refused() {
     let mut world = World::new(rough(), lunar()).unwrap();
-    let number = world.add_box(Bounds { x_m: [-100.0, -70.0], z_m: [10.0, 20.0] }).unwrap();
+    let number = world.add_box(SiteRect { x_m: [-100.0, -70.0], z_m: [10.0, 20.0] }).unwrap();
     world.step().unwrap();
     assert_eq!(world.counts(), Counts { built: 1, kept: 1, dropped: 0 });
     world.remove_box(number);
     world.step().unwrap();
     assert_eq!(world.counts(), Counts { built: 1, kept: 0, dropped: 1 });
-    assert!(world.add_box(Bounds::around(f64::NAN, 0.0, 1.0)).is_err());
+    assert!(world.add_box(SiteRect::around(f64::NAN, 0.0, 1.0)).is_err());
     let ball = BallSpec { radius_m: 0.0, ..BallSpec::default() };
     assert_eq!(world.add_ball(&ball).unwrap_err().to_string(), "a ball's radius has to be a millimetre or more, not 0");
     assert!(World::new(rough(), WorldSpec { step_s: 0.5, ..lunar() }).is_err());
