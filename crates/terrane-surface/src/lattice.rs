@@ -277,6 +277,16 @@ impl Lattice {
         self.leaf_near_level(i, j, self.root_level)
     }
 
+    /// The tile of a level around a place inside the lattice, given in finest
+    /// cells from the corner, whether it is a leaf or not.
+    #[inline]
+    pub(crate) fn tile_around(&self, i: f64, j: f64, level: u8) -> Option<TileKey> {
+        let levels_below_root = self.root_level.checked_sub(level)?;
+        let (span, last) = ((u64::from(TILE_CELLS) << level) as f64, (1_u32 << levels_below_root) - 1);
+        let place = |place: f64| ((place / span) as u32).min(last);
+        (i >= 0.0 && j >= 0.0).then(|| TileKey { level, x: place(i), z: place(j) })
+    }
+
     /// The same, quickest when the leaf is of the level that is guessed: what
     /// is split lies in what is split, so that a search can begin anywhere.
     pub(crate) fn leaf_near_level(&self, i: f64, j: f64, guess: u8) -> Option<(TileKey, f64, f64)> {
@@ -284,15 +294,9 @@ impl Lattice {
         if !(i >= 0.0 && j >= 0.0 && i <= span && j <= span) {
             return None;
         }
-        let around = |level: u8| {
-            let (span, last) =
-                (f64::from(TILE_CELLS) * (1_u64 << level) as f64, (1_u32 << (self.root_level - level)) - 1);
-            let place = |place: f64| ((place / span) as u32).min(last);
-            TileKey { level, x: place(i), z: place(j) }
-        };
-        let mut tile = around(guess.min(self.root_level));
+        let mut tile = self.tile_around(i, j, guess.min(self.root_level))?;
         while self.is_split(tile) {
-            tile = around(tile.level - 1);
+            tile = self.tile_around(i, j, tile.level - 1)?;
         }
         while tile.level < self.root_level && !self.is_split(tile.parent()) {
             tile = tile.parent();

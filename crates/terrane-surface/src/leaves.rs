@@ -39,7 +39,7 @@ struct Recent {
 }
 
 /// Leaves that a thread keeps at hand, found without asking other threads.
-const AT_HAND: usize = 256;
+const AT_HAND: usize = 1024;
 
 /// What a thread asked last.
 struct AtHand {
@@ -76,7 +76,7 @@ impl AtHand {
 
     /// Neighbours of one level never share a slot.
     fn slot(tile: TileKey) -> usize {
-        (tile.x as usize & 15 | (tile.z as usize & 15) << 4) ^ (usize::from(tile.level) * 37 & (AT_HAND - 1))
+        ((tile.x as usize & 31) | ((tile.z as usize & 31) << 5)) ^ ((usize::from(tile.level) * 421) & (AT_HAND - 1))
     }
 }
 
@@ -132,8 +132,18 @@ impl Surface {
             if let Some((recent, place)) = at_hand.last().and_then(|recent| Some((recent, recent.place(id, [i, j])?))) {
                 return Ok(ask(recent.tile, place, Some(&recent.leaf)));
             }
-            // A leaf is mostly as fine as the one before.
+            // A leaf is mostly as fine as the one before, or nearly so; one that
+            // is at hand needs no search.
             let guess = at_hand.last().map_or(self.lattice().root_level, |recent| recent.tile.level);
+            for level in [guess, guess.saturating_sub(1), guess + 1] {
+                let Some(slot) = self.lattice().tile_around(i, j, level).map(AtHand::slot) else { continue };
+                let recent = at_hand.leaves.get(slot).and_then(Option::as_ref);
+                if let Some((recent, place)) = recent.and_then(|recent| Some((recent, recent.place(id, [i, j])?))) {
+                    let answer = ask(recent.tile, place, Some(&recent.leaf));
+                    at_hand.last = slot;
+                    return Ok(answer);
+                }
+            }
             let Some((tile, u, v)) = self.lattice().leaf_near_level(i, j, guess) else { return Ok(None) };
             let slot = AtHand::slot(tile);
             match at_hand.leaves.get(slot) {

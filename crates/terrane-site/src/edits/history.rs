@@ -193,8 +193,8 @@ impl History {
             },
             EditCommand::RemoveTerrainEdit { edit } => {
                 let in_force: Vec<String> = self.in_force();
-                let found = in_force.iter().filter(|prim| *prim == edit || prim.rsplit('/').next() == Some(edit));
-                let Some(prim) = found.last().cloned() else {
+                let mut found = in_force.iter().filter(|prim| *prim == edit || prim.rsplit('/').next() == Some(edit));
+                let Some(prim) = found.next_back().cloned() else {
                     let known = if in_force.is_empty() { "there are none".into() } else { in_force.join(", ") };
                     return refused("no such edit", format!("`{edit}` is no edit in force; {known}"));
                 };

@@ -78,7 +78,7 @@ impl TileBounds {
         let levels = (from.lattice().posting_m / to.lattice().posting_m).log2().round();
         let rename = |(tile, bounds): (&TileKey, &[f32; 2])| {
             let level = f64::from(tile.level) + levels;
-            (level >= 0.0).then(|| (TileKey { level: level as u8, ..*tile }, *bounds))
+            (level >= 0.0).then_some((TileKey { level: level as u8, ..*tile }, *bounds))
         };
         Self(self.0.iter().filter_map(rename).collect())
     }
