@@ -373,6 +373,11 @@ pub enum QueryKind {
         #[arg(allow_negative_numbers = true)]
         z: f64,
     },
+    /// Height, slope and source at all places of a CSV file, on all cores, as CSV.
+    Places {
+        /// Its first line names columns x_m and z_m, or lon_deg and lat_deg with --lon-lat.
+        file: PathBuf,
+    },
     /// Where a ray first meets the ground, from either side.
     Raycast {
         /// Origin x, y, z and direction x, y, z, site frame, metres.

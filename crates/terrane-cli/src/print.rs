@@ -204,10 +204,8 @@ pub fn height(answer: &HeightAnswer) {
     say!("normal    {x:.6}, {y:.6}, {z:.6} (site x, y, z)");
     say!("slope     {:.3} degrees", ground.slope_deg);
     let origin = match ground.origin {
-        Source::Measured => "",
-        Source::Filled => ", filled in and not measured",
-        Source::Synthesised => ", synthesised and not measured",
-        Source::Edited => ", edited",
+        Source::Measured => String::new(),
+        other => format!(", {}", origin(other)),
     };
     say!("source    {}{origin}; drawn with posts {} m apart", ground.source, ground.posting_m);
     if !ground.shaped_by.is_empty() {
@@ -215,6 +213,16 @@ pub fn height(answer: &HeightAnswer) {
     }
     if ground.class != 0 {
         say!("class     {}, painted", ground.class);
+    }
+}
+
+/// What a height is, in a word or some.
+pub fn origin(origin: Source) -> &'static str {
+    match origin {
+        Source::Measured => "measured",
+        Source::Filled => "filled in and not measured",
+        Source::Synthesised => "synthesised and not measured",
+        Source::Edited => "edited",
     }
 }
 

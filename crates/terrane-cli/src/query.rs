@@ -6,7 +6,7 @@ use crate::progress::Bar;
 use glam::DVec3;
 use terrane_core::Diagnostic;
 use terrane_site::ground::Ground;
-use terrane_site::query::{self, Place, ProfileRow, RayAnswer, SightAnswer};
+use terrane_site::query::{self, Place, PlaceRow, ProfileRow, RayAnswer, SightAnswer};
 use terrane_site::{Failure, OpenSite};
 use terrane_surface::Footprint;
 
@@ -26,6 +26,12 @@ pub fn answer(
             let answer = query::query_height(ground, x_m, z_m)?;
             progress.finish();
             if json { print::json(&answer) } else { print::height(&answer) }
+        }
+        QueryKind::Places { file } => {
+            let places = terrane_site::places::read_places(file, lon_lat, ground)?;
+            let rows = query::query_places(ground, &places)?;
+            progress.finish();
+            if json { print::json(&rows) } else { say_places(&rows) }
         }
         QueryKind::Raycast { ray, far } => {
             let [x, y, z, dx, dy, dz] = six(ray)?;
@@ -87,6 +93,24 @@ fn say_sight(answer: &SightAnswer) {
             let p = hit.position_m;
             say!("blocked   {:.4} m from the first end, of {:.3} m", hit.distance_m, answer.sight.distance_m);
             say!("at        {:.4}, {:.4}, {:.4} m (site x, y, z)", p.x, p.y, p.z);
+        }
+    }
+}
+
+fn say_places(rows: &[PlaceRow]) {
+    say!("x_m,z_m,y_m,datum_height_m,slope_deg,origin,class,source");
+    for PlaceRow { x_m, z_m, ground } in rows {
+        match ground {
+            Some(ground) => say!(
+                "{x_m:.4},{z_m:.4},{:.4},{:.4},{:.4},{},{},{}",
+                ground.y_m,
+                ground.datum_height_m,
+                ground.slope_deg,
+                print::origin(ground.origin),
+                ground.class,
+                ground.source
+            ),
+            None => say!("{x_m:.4},{z_m:.4},,,,,,"),
         }
     }
 }

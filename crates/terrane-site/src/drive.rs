@@ -1,10 +1,11 @@
 //! `terrane drive`: a vehicle follows a path over the site's ground.
 
+use crate::files::write_whole;
 use crate::ground::Ground;
+use crate::places::read_places;
 use crate::query::Place;
 use crate::{Failure, OpenSite};
 use serde::Serialize;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use terrane_core::{Diagnostic, Progress};
 use terrane_physics::{
@@ -127,9 +128,6 @@ impl DriveReport {
 const BODY_GRAVITY_M_S2: &[(i64, f64)] =
     &[(301, 1.62), (499, 3.71), (399, 9.81), (199, 3.70), (299, 8.87), (502, 1.31), (606, 1.35), (2_000_004, 0.25)];
 
-/// The most waypoints of a file.
-const MOST_WAYPOINTS: usize = 1_000_000;
-
 fn refused(title: &str, detail: impl Into<String>) -> Diagnostic {
     Diagnostic::error("drive", title).with_detail(detail)
 }
@@ -157,7 +155,11 @@ pub fn drive(site: &OpenSite, request: &DriveRequest, progress: &dyn Progress) -
     let ground = site.ground(progress)?;
     let (gravity_m_s2, gravity_from) = gravity(site, &ground, request.gravity_m_s2)?;
     let path = match &request.course {
-        Course::File { path, is_lon_lat } => read_path(path, *is_lon_lat, &ground)?,
+        Course::File { path, is_lon_lat } => {
+            let places_xz_m = read_places(path, *is_lon_lat, &ground)?;
+            let place = terrane_core::Place::file(path.display().to_string());
+            DrivePath::new(places_xz_m).map_err(|error| refused("no path", error.to_string()).with_place(place))?
+        }
         Course::Seeded { seed, distance_m, start } => seeded(&ground, *seed, *distance_m, *start)?,
     };
     let usual = WorldSpec::default();
@@ -175,7 +177,7 @@ pub fn drive(site: &OpenSite, request: &DriveRequest, progress: &dyn Progress) -
     };
     let trace = terrane_physics::drive(&ground.surface, &spec, &path, progress)?;
     ground.check_read()?;
-    write_trace(&request.output, &trace, request.vehicle)?;
+    write_whole(&request.output, &trace_csv(&trace, request.vehicle))?;
     let end_m = trace.rows.last().map_or([f64::NAN; 3], |row| [row.x_m, row.y_m, row.z_m]);
     Ok(DriveReport {
         file: request.output.clone(),
@@ -236,66 +238,6 @@ fn seeded(ground: &Ground, seed: u64, distance_m: f64, start: Option<Place>) -> 
     Err(first.unwrap_or(PhysicsError::NoWay { seed, distance_m }).into())
 }
 
-/// Waypoints of a CSV file with a header.
-fn read_path(path: &Path, is_lon_lat: bool, ground: &Ground) -> Result<DrivePath, Failure> {
-    let at = |line: Option<u64>| {
-        let place = terrane_core::Place::file(path.display().to_string());
-        match line {
-            Some(line) => place.at(u32::try_from(line).unwrap_or(u32::MAX), None),
-            None => place,
-        }
-    };
-    let unread = |error: csv::Error| {
-        let line = error.position().map(csv::Position::line);
-        refused("path can't be read", error.to_string()).with_place(at(line))
-    };
-    let mut reader = csv::ReaderBuilder::new()
-        .trim(csv::Trim::All)
-        .comment(Some(b'#'))
-        .flexible(true)
-        .from_path(path)
-        .map_err(unread)?;
-    let header = reader.headers().map_err(unread)?.clone();
-    let names = if is_lon_lat { ["lon_deg", "lat_deg"] } else { ["x_m", "z_m"] };
-    let column = |name: &str| header.iter().position(|found| found.trim_start_matches('\u{feff}') == name);
-    let (Some(first), Some(second)) = (column(names[0]), column(names[1])) else {
-        let found = header.iter().collect::<Vec<_>>().join(",");
-        let is_other = column("lon_deg").is_some() || column("x_m").is_some();
-        let help = match (is_other, is_lon_lat) {
-            (true, false) => "longitude and latitude take --lon-lat",
-            (true, true) => "leave out --lon-lat for site x and z",
-            _ => "the first line names the columns",
-        };
-        return Err(refused(
-            "path has no places",
-            format!("expected columns {},{}; found {found}", names[0], names[1]),
-        )
-        .with_place(at(Some(1)))
-        .with_help(help)
-        .into());
-    };
-    let mut waypoints_xz_m = Vec::new();
-    for record in reader.records() {
-        let record = record.map_err(unread)?;
-        let line = record.position().map(csv::Position::line);
-        let number = |column: usize, name: &str| {
-            let text = record.get(column).unwrap_or_default();
-            text.parse().ok().filter(|number: &f64| number.is_finite()).ok_or_else(|| {
-                let found = if text.is_empty() { "it is missing".to_owned() } else { format!("found `{text}`") };
-                refused("path has a bad row", format!("expected a number in {name}; {found}")).with_place(at(line))
-            })
-        };
-        let (a, b) = (number(first, names[0])?, number(second, names[1])?);
-        let place = if is_lon_lat { Place::LonLat(a, b) } else { Place::Site(a, b) };
-        waypoints_xz_m.push(place.xz_m(ground)?);
-        if waypoints_xz_m.len() > MOST_WAYPOINTS {
-            let detail = format!("more than {MOST_WAYPOINTS} waypoints");
-            return Err(refused("path is too long", detail).with_place(at(line)).into());
-        }
-    }
-    Ok(DrivePath::new(waypoints_xz_m).map_err(|error| refused("no path", error.to_string()).with_place(at(None)))?)
-}
-
 /// How every trace begins.
 const TRACE_HEADER: &str = "t_s,x_m,y_m,z_m,heading_deg,pitch_deg,roll_deg,speed_m_s";
 
@@ -323,19 +265,6 @@ fn check_output(output: &Path) -> Result<(), Failure> {
             refused("it exists, and is no trace of `terrane drive`; it is left alone")
         }
     }
-}
-
-/// Writes a trace under a temporary name and gives it its own when it is whole.
-fn write_trace(output: &Path, trace: &DriveTrace, vehicle: VehicleKind) -> Result<(), Failure> {
-    let unwritten = |error: &std::io::Error| Failure::unwritten(output, error);
-    let folder = output.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder).map_err(|error| unwritten(&error))?;
-    let partial = tempfile::Builder::new().prefix(".partial-").suffix(".csv").tempfile_in(folder);
-    let mut partial = partial.map_err(|error| unwritten(&error))?;
-    partial.write_all(trace_csv(trace, vehicle).as_bytes()).map_err(|error| unwritten(&error))?;
-    partial.as_file().sync_all().map_err(|error| unwritten(&error))?;
-    partial.persist(output).map_err(|error| unwritten(&error.error))?;
-    Ok(())
 }
 
 fn trace_csv(trace: &DriveTrace, vehicle: VehicleKind) -> String {

@@ -95,6 +95,8 @@ impl OpenSite {
     /// Opens the terrain's DEMs and composes its surface.
     pub fn ground(&self, progress: &dyn Progress) -> Result<Ground, Failure> {
         let terrain = self.terrain()?;
+        // A scaled terrain has no metres: nothing is answered on one.
+        self.site_from_world(terrain)?;
         let mut diagnostics = self.layer_warnings(terrain);
         diagnostics.extend(self.session.as_ref().map(|session| {
             Diagnostic::note("session-in-force", "edits of a session are in force")
@@ -165,7 +167,6 @@ impl OpenSite {
                 modifiers
             }
         };
-        let settings_posting_m = grids[0].posting_m;
         let spec = SurfaceSpec {
             modifiers: vec![],
             dems: grids,
@@ -177,7 +178,7 @@ impl OpenSite {
                 .unwrap_or(SurfaceSpec::default().blend_postings),
         };
         let settings = bake;
-        let bake = bake_options(&dems, &frame, &settings, settings_posting_m);
+        let bake = bake_options(&dems, &frame, &settings, spec.dems[0].posting_m, highest_m(&spec));
         let base_key = surface_key(&crs, &dems, &frame, &spec, &bake);
         let bare = Surface::new(spec).map_err(|error| self.surface_error(error))?;
         let disagreements = bare.disagreements();
@@ -186,7 +187,10 @@ impl OpenSite {
         // Finer posts need finer heights; those of a hundredth of a millimetre do for any.
         let bake = match unedited.modifiers().is_empty() {
             true => bake,
-            false => bake_options(&dems, &frame, &settings, unedited.lattice().posting_m.max(0.02)),
+            false => {
+                let posting_m = unedited.lattice().posting_m.max(0.02);
+                bake_options(&dems, &frame, &settings, posting_m, highest_m(unedited.spec()))
+            }
         };
         let ground = Ground {
             key: shaped_key(&base_key, &surface),
@@ -334,12 +338,24 @@ fn turns_m(crs: &Crs, lon_deg: f64, lat_deg: f64) -> Vec<f64> {
 /// step, and to a ten-thousandth of the posting, whichever is the smallest,
 /// unless the twin says otherwise: a picture agrees with a query within a
 /// millimetre also where it looks along the ground.
-fn bake_options(dems: &[DemSource], frame: &SiteFrame, settings: &BakeSettings, posting_m: f64) -> BakeOptions {
+///
+/// A site that reaches far over the body's curve has heights that take larger
+/// steps: `highest_m` is the farthest from the reference that they go.
+fn bake_options(
+    dems: &[DemSource],
+    frame: &SiteFrame,
+    settings: &BakeSettings,
+    posting_m: f64,
+    highest_m: f64,
+) -> BakeOptions {
+    // A height is a whole number of steps, of 31 bits and a sign; half of that is left to spare.
+    let least_m = highest_m / f64::from(1 << 30);
     let quanta = dems.iter().filter_map(|source| source.file.height_quantum_m).map(|quantum_m| 0.1 * quantum_m);
-    let error_m = quanta.chain([posting_m / 10_000.0]).filter(|error_m| *error_m > 0.0).fold(1e-4, f64::min);
+    let error_m =
+        quanta.chain([posting_m / 10_000.0]).filter(|error_m| *error_m > 0.0).fold(1e-4, f64::min).max(least_m);
     let heights = match settings {
         BakeSettings { lossless: true, .. } => HeightCode::Float,
-        BakeSettings { height_error_m: Some(asked_m), .. } => HeightCode::within(*asked_m),
+        BakeSettings { height_error_m: Some(asked_m), .. } => HeightCode::within(asked_m.max(least_m)),
         _ => HeightCode::within(error_m),
     };
     if dems.is_empty() {
@@ -348,6 +364,17 @@ fn bake_options(dems: &[DemSource], frame: &SiteFrame, settings: &BakeSettings, 
     let middle =
         dems.iter().find_map(|source| source.file.sample_range_m).map_or(0.0, |(low, high)| 0.5 * (low + high));
     BakeOptions { heights, reference_m: (middle - frame.origin_height_m).round() }
+}
+
+/// The farthest that ground may lie from the tangent plane, metres: relief, and
+/// the drop at the farthest corner.
+fn highest_m(spec: &SurfaceSpec) -> f64 {
+    const RELIEF_M: f64 = 30_000.0;
+    let corners = spec.dems.iter().map(DemGrid::rect).flat_map(|rect| {
+        let [x, z] = [rect.x_m, rect.z_m].map(|side| side[0].abs().max(side[1].abs()));
+        spec.curvature_radius_m.map(|radius_m| terrane_surface::curvature_drop_m(radius_m, x, z))
+    });
+    corners.fold(0.0, f64::max) + RELIEF_M
 }
 
 fn surface_key(crs: &Crs, dems: &[DemSource], frame: &SiteFrame, spec: &SurfaceSpec, bake: &BakeOptions) -> ContentKey {

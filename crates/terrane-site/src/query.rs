@@ -111,6 +111,17 @@ pub struct ProfileRow {
     pub ground: Option<GroundAnswer>,
 }
 
+/// Ground at one of many places.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PlaceRow {
+    /// Site x, metres.
+    pub x_m: f64,
+    /// Site z, metres.
+    pub z_m: f64,
+    /// The ground, or `None` in a hole or outside the data.
+    pub ground: Option<GroundAnswer>,
+}
+
 /// Answers rays on a site's ground: with the bounds of its archive when it is
 /// baked, else with bounds measured now.
 pub fn ray_caster(site: &OpenSite, ground: &Ground, progress: &dyn Progress) -> Result<RayCaster, Failure> {
@@ -180,6 +191,18 @@ pub fn query_profile(ground: &Ground, corners_xz_m: &[(f64, f64)], step_m: f64) 
         ground: point.ground.map(|found| answer(ground, point.x_m, point.z_m, &found)),
     };
     Ok(profile.into_iter().map(row).collect())
+}
+
+/// Ground at many places (site x and z, metres), on all cores, in order.
+pub fn query_places(ground: &Ground, places_xz_m: &[(f64, f64)]) -> Result<Vec<PlaceRow>, Failure> {
+    let found = ground.surface.ground_at_each(places_xz_m);
+    ground.check_read()?;
+    let row = |(&(x_m, z_m), found): (&(f64, f64), Option<terrane_surface::Ground>)| PlaceRow {
+        x_m,
+        z_m,
+        ground: found.map(|found| answer(ground, x_m, z_m, &found)),
+    };
+    Ok(places_xz_m.iter().zip(found).map(row).collect())
 }
 
 /// How four wheels stand; `None` when one has no ground. Heading in degrees

@@ -258,7 +258,7 @@ fn lower_by_curvature(heights_m: &mut [f64], xs_m: &[f64], z_m: f64, origin_m: f
 /// R - sqrt(R^2 - d^2) at distance d, without cancellation; past the limb it
 /// stays finite.
 #[inline(always)]
-pub(crate) fn curvature_drop_m(radius_m: f64, x_m: f64, z_m: f64) -> f64 {
+pub fn curvature_drop_m(radius_m: f64, x_m: f64, z_m: f64) -> f64 {
     let d2 = x_m * x_m + z_m * z_m;
     d2 / (radius_m + (radius_m * radius_m - d2).max(0.0).sqrt())
 }

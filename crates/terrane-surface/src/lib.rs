@@ -36,6 +36,7 @@ mod surface;
 mod traverse;
 
 pub use dem::DemGrid;
+pub use grid::curvature_drop_m;
 pub use ground::{Ground, Source};
 pub use lattice::{Lattice, TILE_CELLS, TILE_POSTS, TileKey};
 pub use modifiers::{

@@ -4,9 +4,9 @@
 use super::layer::{MARK, usda};
 use super::{EditCommand, History};
 use crate::Failure;
+use crate::files::write_whole;
 use serde::Serialize;
 use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use terrane_core::{ContentKey, Diagnostic, Place};
 
@@ -76,8 +76,8 @@ impl SessionFiles {
         }
         // The layer first: a log that is one command behind is mended by the
         // next command, a layer that is behind would draw other ground.
-        replace(&self.layer, &usda(history))?;
-        replace(&self.log, &lines(history.log()))
+        write_whole(&self.layer, &usda(history))?;
+        write_whole(&self.log, &lines(history.log()))
     }
 }
 
@@ -112,17 +112,6 @@ fn unread(file: &Path, why: &str) -> Diagnostic {
         .with_detail(why)
 }
 
-/// Writes aside and renames, so that there is always a whole file.
-fn replace(file: &Path, text: &str) -> Result<(), Failure> {
-    let unwritten = |error: &std::io::Error| Failure::unwritten(file, error);
-    let folder = file.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder).map_err(|error| unwritten(&error))?;
-    let mut aside = tempfile::NamedTempFile::new_in(folder).map_err(|error| unwritten(&error))?;
-    aside.write_all(text.as_bytes()).and_then(|()| aside.as_file().sync_data()).map_err(|error| unwritten(&error))?;
-    aside.persist(file).map_err(|error| unwritten(&error.error))?;
-    Ok(())
-}
-
 /// Writes a session as a layer for stages to take in. Only files that were
 /// written so are replaced.
 pub(super) fn save(history: &History, file: &Path) -> Result<SaveReport, Failure> {
@@ -141,7 +130,7 @@ pub(super) fn save(history: &History, file: &Path) -> Result<SaveReport, Failure
         Ok(found) if found.lines().take(4).any(|line| line.contains(MARK)) => {}
         _ => return Err(refused("it exists, and was not written by `terrane edits --save`; it is left alone")),
     }
-    replace(file, &usda(history))?;
+    write_whole(file, &usda(history))?;
     Ok(SaveReport { layer: file.to_owned(), edits: history.edits().len(), removed: history.removed().len() })
 }
 
@@ -157,5 +146,5 @@ pub(super) fn write_log(history: &History, file: &Path) -> Result<(), Failure> {
                 .into());
         }
     }
-    replace(file, &lines(history.log()))
+    write_whole(file, &lines(history.log()))
 }
