@@ -82,21 +82,21 @@ fn colliders_agree(surface: &Surface, tile: TileKey) {
 
 /// Draws the ground from above and aslant and compares every pixel's depth with
 /// a ray through it. Returns how many were compared.
-fn pictures_agree(name: &str, scene: Scene, surface_at: impl Fn(&Surface) -> (f64, f64)) {
+fn pictures_agree(name: &str, scene: Scene, (x_m, z_m): (f64, f64), tiles_across: f64) {
     let site = scene.open();
     let ground = site.ground(&Quiet).unwrap();
     let surface = &ground.surface;
-    let (x_m, z_m) = surface_at(surface);
     let middle = whole_leaf(surface, x_m, z_m);
     let ([x0, x1], [z0, z1]) = surface.lattice().tile_bounds_m(middle);
     let (cx, cz, side_m) = (0.5 * (x0 + x1), 0.5 * (z0 + z1), x1 - x0);
     let highest_m = surface.leaf_heights_m(middle, 0).into_iter().fold(f64::MIN, f64::max);
-    let eye = DVec3::new(cx - 0.3 * side_m, highest_m + 0.7 * side_m, cz + 0.4 * side_m);
+    let seen_m = tiles_across * side_m;
+    let eye = DVec3::new(cx - 0.3 * seen_m, highest_m + 0.7 * seen_m, cz + 0.4 * seen_m);
     // Pixels of the plan lie on the posts and mid-edges of the tile.
     let halves = 2 * TILE_CELLS + 1;
     let plan_m = f64::from(halves) * side_m / f64::from(2 * TILE_CELLS);
     let scene = scene
-        .camera("Down", &down_from(cx, highest_m + 0.8 * side_m, cz), &pinhole(45.0))
+        .camera("Down", &down_from(cx, highest_m + 0.8 * seen_m, cz), &pinhole(45.0))
         .camera("Aslant", &Pose::look_at(eye, DVec3::new(cx, highest_m, cz)), &pinhole(40.0))
         .camera("Plan", &down_from(cx, highest_m + 50.0, cz), &parallel(plan_m, plan_m));
     let mut compared = 0;
@@ -156,19 +156,19 @@ fn pictures_agree(name: &str, scene: Scene, surface_at: impl Fn(&Surface) -> (f6
 #[test]
 fn a_saddle_field_is_one_surface() {
     let raster = Raster::moon(257, 1.0, |x, z| 0.004 * (x * x - z * z) + 0.8 * (0.9 * x).sin() * (0.8 * z).cos());
-    pictures_agree("saddles", Scene::over(&raster), |_| (5.0, -7.0));
+    pictures_agree("saddles", Scene::over(&raster), (5.0, -7.0), 1.0);
 }
 
 #[test]
 fn gale_is_one_surface() {
     let Some(file) = shared("dem/mars-gale/gale_hirise_dtm_1m.tif") else { return };
-    pictures_agree("Gale", Scene::new().dem(&file), |_| (3.0, 4.0));
+    pictures_agree("Gale", Scene::new().dem(&file), (3.0, 4.0), 1.0);
 }
 
 #[test]
 fn the_south_pole_is_one_surface() {
     let Some(file) = shared("dem/moon-south-pole/Shoemaker_final_adj_5mpp_surf_1k.tif") else { return };
-    pictures_agree("south pole", Scene::new().dem(&file), |_| (10.0, 20.0));
+    pictures_agree("south pole", Scene::new().dem(&file), (10.0, 20.0), 1.0);
 }
 
 #[test]
@@ -191,5 +191,20 @@ fn shaped_ground_is_one_surface() {
             "edit",
             "token lunco:edit:kind = \"flatten\"\ndouble2 lunco:edit:center = (1, 2)\ndouble lunco:edit:radius = 6",
         );
-    pictures_agree("shaped", scene, |_| (4.0, -2.0));
+    pictures_agree("shaped", scene, (4.0, -2.0), 1.0);
+}
+
+#[test]
+fn ground_that_is_finer_in_places_is_one_surface_across_the_borders_of_postings() {
+    let raster =
+        Raster::moon(257, 4.0, |x, z| 6.0 * (0.05 * x).sin() * (0.04 * z).cos() + 0.8 * (0.7 * x + 0.9 * z).sin());
+    let crater = |x: f64, z: f64, size: f64| {
+        format!("double lunco:layer:x = {x}\ndouble lunco:layer:z = {z}\ndouble lunco:layer:size = {size}")
+    };
+    let scene = Scene::over(&raster).layer("Small", "craters", &crater(20.0, -10.0, 6.0)).layer(
+        "Middle",
+        "craters",
+        &crater(-70.0, 40.0, 20.0),
+    );
+    pictures_agree("patched", scene, (20.0, -10.0), 12.0);
 }

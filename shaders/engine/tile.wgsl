@@ -11,7 +11,9 @@ struct Tile {
     // Sides that meet a coarser tile: 1 west, 2 east, 4 north, 8 south.
     coarser_sides: u32,
     label: u32,
-    reserved: vec2<u32>,
+    // Sides on which a skirt hangs, by the same bits.
+    joined_sides: u32,
+    reserved: u32,
 }
 
 @group(1) @binding(0) var<storage, read> tiles: array<Tile>;

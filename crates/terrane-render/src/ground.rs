@@ -45,19 +45,28 @@ pub struct GroundRenderer {
     targets: Option<Targets>,
 }
 
-const INDICES_PER_TILE: u32 = TILE_CELLS * TILE_CELLS * 6;
+const INDICES_PER_TILE: u32 = (TILE_CELLS + 4) * TILE_CELLS * 6;
 /// When tiles do not fit, the error is raised by this much at a time.
 const RELAX: f64 = 1.25;
 
-/// Two triangles a cell; the diagonal joins (-x, +z) with (+x, -z).
+/// Two triangles a cell; the diagonal joins (-x, +z) with (+x, -z). Then a skirt
+/// along each side (west, east, north, south), whose lower posts are numbered
+/// on, side by side.
 fn grid_indices() -> Vec<u16> {
     let post = |u: u32, v: u32| (v * TILE_POSTS + u) as u16;
+    let last = TILE_CELLS;
+    let skirts = (0..4).flat_map(|side| (0..TILE_CELLS).map(move |k| (side, k))).flat_map(|(side, k)| {
+        let upper = |k: u32| [post(0, k), post(last, k), post(k, 0), post(k, last)][side as usize];
+        let lower = |k: u32| (TILE_POSTS * TILE_POSTS + side * TILE_POSTS + k) as u16;
+        [upper(k), lower(k), upper(k + 1), upper(k + 1), lower(k), lower(k + 1)]
+    });
     let cells = (0..TILE_CELLS).flat_map(|v| (0..TILE_CELLS).map(move |u| (u, v)));
     cells
         .flat_map(|(u, v)| {
             let (nw, ne, sw, se) = (post(u, v), post(u + 1, v), post(u, v + 1), post(u + 1, v + 1));
             [nw, sw, ne, ne, sw, se]
         })
+        .chain(skirts)
         .collect()
 }
 
@@ -248,7 +257,8 @@ impl GroundRenderer {
                     layer: layer as i32,
                     coarser_sides: tile.coarser_sides.into(),
                     label: self.label,
-                    reserved: [0; 2],
+                    joined_sides: tile.joined_sides.into(),
+                    reserved: 0,
                 }
             })
             .collect();

@@ -52,7 +52,8 @@ pub(crate) struct TileInstance {
     pub layer: i32,
     pub coarser_sides: u32,
     pub label: u32,
-    pub reserved: [u32; 2],
+    pub joined_sides: u32,
+    pub reserved: u32,
 }
 
 #[cfg(test)]

@@ -27,6 +27,10 @@ pub struct DrawTile {
     /// Sides that meet a tile one level coarser: 1 west, 2 east, 4 north,
     /// 8 south. Posts that the coarser side lacks move onto its lattice.
     pub coarser_sides: u8,
+    /// Sides, by the same bits, on which a leaf meets a leaf of another level:
+    /// the ground itself changes its posting there, and no post moves. What
+    /// rounding leaves open along them is closed by a skirt.
+    pub joined_sides: u8,
 }
 
 /// A whole cover of the ground: no two tiles overlap, neighbours differ by at
@@ -62,7 +66,10 @@ pub fn select(nodes: &BTreeMap<TileKey, Node>, lattice: &Lattice, views: &[View]
     balance(&mut cover, lattice, children);
 
     let worst_error_px = cover.iter().filter_map(|tile| Some(error_px(*tile, nodes.get(tile)?))).fold(0.0, f64::max);
-    let tiles = cover.iter().map(|&tile| DrawTile { tile, coarser_sides: coarser_sides(&cover, lattice, tile) });
+    let tiles = cover.iter().map(|&tile| {
+        let (coarser, joined) = (coarser_sides(&cover, lattice, tile), joined_sides(&cover, lattice, tile));
+        DrawTile { tile, coarser_sides: coarser & !joined, joined_sides: joined }
+    });
     Selection { tiles: tiles.collect(), worst_error_px }
 }
 
@@ -104,6 +111,28 @@ fn coarser_sides(cover: &BTreeSet<TileKey>, lattice: &Lattice, tile: TileKey) ->
     SIDES.iter().enumerate().fold(0, |mask, (bit, &(dx, dz))| {
         let coarser = tile.neighbour(dx, dz).is_some_and(|beside| cover.contains(&beside.parent()));
         mask | u8::from(coarser) << bit
+    })
+}
+
+/// Sides on which both tiles are leaves, of different levels.
+fn joined_sides(cover: &BTreeSet<TileKey>, lattice: &Lattice, tile: TileKey) -> u8 {
+    if lattice.is_split(tile) {
+        return 0;
+    }
+    let is_leaf = |tile: TileKey| cover.contains(&tile) && !lattice.is_split(tile);
+    SIDES.iter().enumerate().fold(0, |mask, (bit, &(dx, dz))| {
+        let joins = tile.neighbour(dx, dz).is_some_and(|beside| {
+            let coarser = tile.level < lattice.root_level && is_leaf(beside.parent());
+            // Of its children, those that touch this tile.
+            let touches = |child: &TileKey| match (dx, dz) {
+                (1, _) => child.x == 2 * beside.x,
+                (-1, _) => child.x == 2 * beside.x + 1,
+                (_, 1) => child.z == 2 * beside.z,
+                _ => child.z == 2 * beside.z + 1,
+            };
+            coarser || beside.children().is_some_and(|children| children.into_iter().filter(touches).any(is_leaf))
+        });
+        mask | u8::from(joins) << bit
     })
 }
 
