@@ -220,3 +220,20 @@ fn a_terrain_without_a_dem_is_a_level_base_that_is_drawn_and_queried() {
     let report = json(twin.run(&export));
     assert_eq!((report["columns"].as_u64(), report["rows"].as_u64()), (Some(81), Some(81)), "{report}");
 }
+
+#[test]
+fn a_shaped_ground_bakes_to_the_same_bytes_on_any_number_of_threads() {
+    let twin = Twin::good();
+    with_layers(
+        &twin,
+        "def Scope \"Craters\"\n{\nuniform token lunco:layer = \"craters\"\nfloat lunco:layer:density = 20000\n\
+         float lunco:layer:sizeMin = 2\nfloat lunco:layer:sizeMax = 20\nfloat lunco:layer:regionM = 60\n}\n\
+         def Scope \"Detail\"\n{\nuniform token lunco:layer = \"overzoom\"\nfloat lunco:layer:regionM = 30\n}\n",
+    );
+    let baked = ["1", "2"].map(|threads| {
+        let cache = format!("cache{threads}");
+        let report = json(twin.run(&["bake", STAGE, "--json", "--threads", threads, "--cache", &cache]));
+        (report["key"].clone(), std::fs::read(twin.outside().join(report["archive"].as_str().unwrap())).unwrap())
+    });
+    assert!(baked[0] == baked[1] && baked[0].1.len() > 100_000);
+}
