@@ -49,7 +49,7 @@ fn sights_profiles_and_footprints_are_answered_and_nonsense_is_refused() {
     assert_eq!(profile.as_array().map(Vec::len), Some(5));
     assert_eq!(profile[4]["ground"], ask(&twin, &["height", "8", "6"])["ground"]);
     let stand = ask(&twin, &["footprint", "3", "4", "30"]);
-    assert!(number(&stand, "/slope_rad") >= 0.0 && number(&stand, "/unevenness_m") < 1.0, "{stand}");
+    assert!(number(&stand, "/slope_deg") >= 0.0 && number(&stand, "/unevenness_m") < 1.0, "{stand}");
     let csv = twin.run(&["query", "site/site.usda", "profile", "0", "0", "8", "6"]).succeeds().stdout;
     assert!(csv.starts_with("distance_m,x_m,z_m,y_m,") && csv.lines().count() == 12, "{csv}");
     for nonsense in [

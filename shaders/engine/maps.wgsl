@@ -56,13 +56,28 @@ fn post_height(map: i32, post: vec2<i32>) -> f32 {
     return textureLoad(post_heights, inside, map, 0).r;
 }
 
-// Bilinear height between posts.
+// Bilinear height between posts; beside a hole, of the posts that are there.
+// NO_GROUND_M where none is.
 fn height_in_map(map: i32, place: vec2<f32>) -> f32 {
     let cell = vec2<i32>(floor(place));
     let f = place - vec2<f32>(cell);
-    let north = mix(post_height(map, cell), post_height(map, cell + vec2<i32>(1, 0)), f.x);
-    let south = mix(post_height(map, cell + vec2<i32>(0, 1)), post_height(map, cell + vec2<i32>(1, 1)), f.x);
-    return mix(north, south, f.y);
+    let posts = vec4<f32>(
+        post_height(map, cell),
+        post_height(map, cell + vec2<i32>(1, 0)),
+        post_height(map, cell + vec2<i32>(0, 1)),
+        post_height(map, cell + vec2<i32>(1, 1)),
+    );
+    let is_there = posts > vec4<f32>(0.5 * NO_GROUND_M);
+    if all(is_there) {
+        return mix(mix(posts.x, posts.y, f.x), mix(posts.z, posts.w, f.x), f.y);
+    }
+    let share = vec4<f32>((1.0 - f.x) * (1.0 - f.y), f.x * (1.0 - f.y), (1.0 - f.x) * f.y, f.x * f.y);
+    let weights = select(vec4<f32>(0.0), share, is_there);
+    let total = dot(weights, vec4<f32>(1.0));
+    if total <= 0.0 {
+        return NO_GROUND_M;
+    }
+    return dot(weights, select(vec4<f32>(0.0), posts, is_there)) / total;
 }
 
 // Gradient of the ground, averaged over a footprint of the given width.

@@ -39,6 +39,10 @@ fn skyline_tangent(rel_xz_m: vec2<f32>, direction: vec2<f32>, floor_tangent: f32
         return tangent;
     }
     let eye_height_m = height_in_map(map, place_in_map(map, rel_xz_m));
+    if eye_height_m <= 0.5 * NO_GROUND_M {
+        // A map too coarse to know the ground here can't shade it.
+        return tangent;
+    }
     let is_forward = direction > vec2<f32>(0.0, 0.0);
     var distance_m = FIRST_CELLS * maps[map].posting_m;
     var steps = 0;

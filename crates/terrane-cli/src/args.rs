@@ -59,9 +59,9 @@ pub enum EditKind {
     Crater {
         #[command(flatten)]
         disc: Disc,
-        /// From rim crest to floor, metres; as published for its size when left out.
-        #[arg(long, default_value = "0", value_name = "METRES")]
-        depth: f64,
+        /// From rim crest to floor, metres, the rim in proportion; as published for its size when left out.
+        #[arg(long, value_name = "METRES", value_parser = positive)]
+        depth: Option<f64>,
     },
     /// Blend the ground towards its mean.
     #[command(allow_negative_numbers = true)]
@@ -69,8 +69,8 @@ pub enum EditKind {
         #[command(flatten)]
         disc: Disc,
         /// Metres over which heights are averaged; a quarter of the radius when left out.
-        #[arg(long, default_value = "0", value_name = "METRES")]
-        length: f64,
+        #[arg(long, value_name = "METRES", value_parser = positive)]
+        length: Option<f64>,
     },
     /// Take the ground away.
     #[command(allow_negative_numbers = true)]
@@ -110,8 +110,8 @@ pub struct Disc {
     pub x: f64,
     /// Site z, metres; latitude with --lon-lat.
     pub z: f64,
-    /// How far it reaches, metres.
-    #[arg(long, value_name = "METRES", value_parser = positive)]
+    /// How far it reaches, metres; of a crater, its rim (ejecta reach four times as far).
+    #[arg(long, value_name = "METRES", value_parser = positive, allow_negative_numbers = true)]
     pub radius: f64,
 }
 
@@ -500,17 +500,17 @@ pub struct DriveArgs {
     #[arg(long, default_value = "rover")]
     pub vehicle: VehicleName,
     /// Speed to aim at, m/s.
-    #[arg(long, default_value = "1", value_name = "M/S", value_parser = positive)]
+    #[arg(long, default_value = "1", value_name = "M/S", value_parser = positive, allow_negative_numbers = true)]
     pub speed: f64,
     /// Gravity, m/s2; the stage's PhysicsScene's, else the body's, when left out.
-    #[arg(long, value_name = "M/S2", value_parser = positive)]
+    #[arg(long, value_name = "M/S2", value_parser = positive, allow_negative_numbers = true)]
     pub gravity: Option<f64>,
-    /// Time step, seconds; 1/480 when left out.
-    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    /// Time step, seconds; 1/480 when left out. Contacts are true to a millimetre up to there.
+    #[arg(long, value_name = "SECONDS", value_parser = positive, allow_negative_numbers = true)]
     pub step: Option<f64>,
     /// Simulated time after which the drive ends, seconds; thrice what the path takes, and a
     /// minute, when left out.
-    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    #[arg(long, value_name = "SECONDS", value_parser = positive, allow_negative_numbers = true)]
     pub limit: Option<f64>,
     /// Places are longitude and latitude in degrees (columns lon_deg and lat_deg).
     #[arg(long)]

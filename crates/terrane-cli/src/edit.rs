@@ -36,11 +36,11 @@ pub fn edit(editor: &mut Editor, kind: &EditKind, lon_lat: bool, json: bool, pro
         }
         EditKind::Crater { disc, depth } => {
             let (x_m, z_m) = place(disc)?;
-            EditCommand::PlaceCrater { x_m, z_m, radius_m: disc.radius, depth_m: *depth }
+            EditCommand::PlaceCrater { x_m, z_m, radius_m: disc.radius, depth_m: depth.unwrap_or(0.0) }
         }
         EditKind::Smooth { disc, length } => {
             let (x_m, z_m) = place(disc)?;
-            EditCommand::SmoothTerrain { x_m, z_m, radius_m: disc.radius, length_m: *length }
+            EditCommand::SmoothTerrain { x_m, z_m, radius_m: disc.radius, length_m: length.unwrap_or(0.0) }
         }
         EditKind::Hole { disc } => {
             let (x_m, z_m) = place(disc)?;
@@ -54,6 +54,12 @@ pub fn edit(editor: &mut Editor, kind: &EditKind, lon_lat: bool, json: bool, pro
         EditKind::Undo => EditCommand::Undo,
         EditKind::Redo => EditCommand::Redo,
     };
+    let what = match &command {
+        EditCommand::Undo => "undone  ",
+        EditCommand::Redo => "redone  ",
+        EditCommand::RemoveTerrainEdit { .. } => "removed ",
+        _ => "edit    ",
+    };
     let edited = editor.apply(command)?;
     editor.ground.check_read()?;
     editor.keep()?;
@@ -62,7 +68,7 @@ pub fn edit(editor: &mut Editor, kind: &EditKind, lon_lat: bool, json: bool, pro
         print::json(&edited);
         return Ok(());
     }
-    say!("edit      {}", edited.prim);
+    say!("{what}  {}", edited.prim);
     say!("changed   {} tiles of all levels; {}", edited.changed_tiles.len(), state(&edited));
     if edited.changed_tiles.is_empty() {
         say!("          the edit lies where there is no ground");
@@ -71,7 +77,12 @@ pub fn edit(editor: &mut Editor, kind: &EditKind, lon_lat: bool, json: bool, pro
 }
 
 fn state(edited: &Edited) -> String {
-    format!("{} edits in force, {} to undo, {} to redo", edited.edits, edited.undo, edited.redo)
+    let levels = if edited.levels_renumbered {
+        format!("; level 0 is now {} m", edited.finest_posting_m)
+    } else {
+        String::new()
+    };
+    format!("{} edits in force, {} to undo, {} to redo{levels}", edited.edits, edited.undo, edited.redo)
 }
 
 #[derive(Debug, Serialize)]
@@ -115,20 +126,20 @@ pub fn list(
         }
         for prim in &listing.in_force {
             match listing.session.iter().find(|own| own.prim == *prim) {
-                Some(SessionEdit { edit, .. }) => say!(
-                    "{prim}  {} at {}, {}, radius {} m, amount {}",
-                    edit.kind.name(),
-                    edit.x_m,
-                    edit.z_m,
-                    edit.radius_m,
-                    edit.amount
-                ),
+                Some(SessionEdit { edit, .. }) => say!("{prim}  {}", print::edit(edit)),
                 None => say!("{prim}  of the stage"),
             }
         }
         listing.removed.iter().for_each(|prim| say!("{prim}  of the stage, removed"));
         if let Some(saved) = &saved {
             say!("saved     {}: {} edits, {} removed", saved.layer.display(), saved.edits, saved.removed);
+            say!("          add it to the stage's subLayers, then end the session with --clear");
+            if saved.removed > 0 {
+                say!(
+                    "          a sublayer is weaker than the stage itself: where that authors lunco:layer:enabled, take"
+                );
+                say!("          the edit away there");
+            }
         }
     }
     if clear {

@@ -71,7 +71,14 @@ fn options(cli: &Cli) -> SiteOptions {
 }
 
 fn open(cli: &Cli, stage: &std::path::Path, progress: &progress::Bar) -> Result<OpenSite, Failure> {
-    OpenSite::open(stage, options(cli), progress)
+    let site = OpenSite::open(stage, options(cli), progress)?;
+    let note = site.session.as_ref().map(|session| {
+        Diagnostic::note("session-in-force", "edits of a session are in force")
+            .with_place(terrane_core::Place::file(session.display().to_string()))
+            .with_help("`terrane edits <stage>` lists them, --no-session leaves them out")
+    });
+    print::to_stderr(note.as_slice());
+    Ok(site)
 }
 
 fn run(cli: &Cli, progress: &progress::Bar) -> Result<ExitCode, Failure> {
@@ -214,8 +221,15 @@ fn run(cli: &Cli, progress: &progress::Bar) -> Result<ExitCode, Failure> {
             edit::edit(&mut editor, kind, *lon_lat, *json, progress)?;
         }
         Command::Edits { stage, save, log, clear, json } => {
-            let mut editor = Editor::open(stage, options(cli), progress)?;
+            let opened = Editor::open(stage, options(cli), progress);
             progress.finish();
+            // A session that can't go on can be ended all the same.
+            if let (Err(failure), true, None, None) = (&opened, *clear, save, log) {
+                Editor::end(stage, options(cli)).map_err(|_| failure.clone())?;
+                print::say!("cleared   the session could not be read");
+                return Ok(ExitCode::SUCCESS);
+            }
+            let mut editor = opened?;
             edit::list(&mut editor, save.as_deref(), log.as_deref(), *clear, *json)?;
         }
         Command::Drive(args) => {

@@ -13,7 +13,7 @@ use terrane_site::query::HeightAnswer;
 use terrane_site::raster::RasterReport;
 use terrane_site::render::RenderReport;
 use terrane_site::twin::NewTwinReport;
-use terrane_surface::{Shape, Source};
+use terrane_surface::{EditKind, EditSpec, Shape, Source};
 use terrane_tiles::Verified;
 
 /// A line to stdout. A reader that has gone away (`| head`) ends the program
@@ -205,7 +205,8 @@ pub fn height(answer: &HeightAnswer) {
     say!("slope     {:.3} degrees", ground.slope_deg);
     let origin = match ground.origin {
         Source::Measured => String::new(),
-        other => format!(", {}", origin(other)),
+        Source::Edited => ", edited".to_owned(),
+        other => format!(", {} and not measured", origin(other)),
     };
     say!("source    {}{origin}; drawn with posts {} m apart", ground.source, ground.posting_m);
     if !ground.shaped_by.is_empty() {
@@ -216,12 +217,12 @@ pub fn height(answer: &HeightAnswer) {
     }
 }
 
-/// What a height is, in a word or some.
+/// What a height is, in a word.
 pub fn origin(origin: Source) -> &'static str {
     match origin {
         Source::Measured => "measured",
-        Source::Filled => "filled in and not measured",
-        Source::Synthesised => "synthesised and not measured",
+        Source::Filled => "filled",
+        Source::Synthesised => "synthesised",
         Source::Edited => "edited",
     }
 }
@@ -240,10 +241,23 @@ fn shape(shape: &Shape) -> String {
             "synthesised detail of {} to {} m, at most {} m high, seed {}",
             o.min_feature_m, o.max_feature_m, o.amplitude_m, o.seed
         ),
-        Shape::Edit(e) => {
-            format!("{} at {}, {}, radius {} m, amount {}", e.kind.name(), e.x_m, e.z_m, e.radius_m, e.amount)
-        }
+        Shape::Edit(e) => edit(e),
     }
+}
+
+/// An edit in a line.
+pub fn edit(edit: &EditSpec) -> String {
+    let amount = match edit.kind {
+        EditKind::Brush => format!(", {} m up in the middle", edit.amount),
+        EditKind::Flatten => format!(", {} m above the height found in the middle", edit.amount),
+        EditKind::Crater if edit.amount == 0.0 => ", depth as published".to_owned(),
+        EditKind::Crater => format!(", {} m deep", edit.amount),
+        EditKind::Smooth if edit.amount == 0.0 => ", over a quarter of it".to_owned(),
+        EditKind::Smooth => format!(", over {} m", edit.amount),
+        EditKind::Hole => String::new(),
+        EditKind::Paint => format!(", class {}", edit.amount),
+    };
+    format!("{} at {}, {}, radius {} m{amount}", edit.kind.name(), edit.x_m, edit.z_m, edit.radius_m)
 }
 
 pub fn inspect(report: &InspectReport) {

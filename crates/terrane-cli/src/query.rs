@@ -6,9 +6,8 @@ use crate::progress::Bar;
 use glam::DVec3;
 use terrane_core::Diagnostic;
 use terrane_site::ground::Ground;
-use terrane_site::query::{self, Place, PlaceRow, ProfileRow, RayAnswer, SightAnswer};
+use terrane_site::query::{self, FootprintAnswer, Place, PlaceRow, ProfileRow, RayAnswer, SightAnswer};
 use terrane_site::{Failure, OpenSite};
-use terrane_surface::Footprint;
 
 /// Answers one question.
 pub fn answer(
@@ -117,29 +116,31 @@ fn say_places(rows: &[PlaceRow]) {
 
 /// As CSV: what people do with a profile is to plot it.
 fn say_profile(rows: &[ProfileRow]) {
-    say!("distance_m,x_m,z_m,y_m,datum_height_m,slope_deg,source");
+    say!("distance_m,x_m,z_m,y_m,datum_height_m,slope_deg,origin,class,source");
     for ProfileRow { distance_m, x_m, z_m, ground } in rows {
         match ground {
             Some(ground) => say!(
-                "{distance_m:.4},{x_m:.4},{z_m:.4},{:.4},{:.4},{:.4},{}",
+                "{distance_m:.4},{x_m:.4},{z_m:.4},{:.4},{:.4},{:.4},{},{},{}",
                 ground.y_m,
                 ground.datum_height_m,
                 ground.slope_deg,
+                print::origin(ground.origin),
+                ground.class,
                 ground.source
             ),
-            None => say!("{distance_m:.4},{x_m:.4},{z_m:.4},,,,"),
+            None => say!("{distance_m:.4},{x_m:.4},{z_m:.4},,,,,,"),
         }
     }
 }
 
-fn say_footprint(footprint: Option<&Footprint>) {
+fn say_footprint(footprint: Option<&FootprintAnswer>) {
     let Some(footprint) = footprint else {
         say!("no ground under a wheel: outside the data, or in a hole");
         return;
     };
-    say!("height    y {:.4} m at the centre", footprint.height_m);
-    say!("pitch     {:.3} degrees, nose up", footprint.pitch_rad.to_degrees());
-    say!("roll      {:.3} degrees, left side up", footprint.roll_rad.to_degrees());
-    say!("slope     {:.3} degrees", footprint.slope_rad.to_degrees());
+    say!("height    y {:.4} m at the centre", footprint.y_m);
+    say!("pitch     {:.3} degrees, nose up", footprint.pitch_deg);
+    say!("roll      {:.3} degrees, left side up", footprint.roll_deg);
+    say!("slope     {:.3} degrees", footprint.slope_deg);
     say!("uneven    {:.4} m between a wheel's contact and the plane", footprint.unevenness_m);
 }

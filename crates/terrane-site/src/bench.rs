@@ -46,11 +46,12 @@ pub fn bench(
     progress: &dyn Progress,
 ) -> Result<BenchReport, Failure> {
     let ground = site.ground(progress)?;
-    let posts: usize = ground.dems.iter().map(|source| source.grid.columns * source.grid.rows).sum();
+    let posts: usize = ground.surface.spec().dems.iter().map(|dem| dem.columns * dem.rows).sum();
     let start = Instant::now();
     let folder =
         tempfile::tempdir().map_err(|error| Failure::unwritten(std::path::Path::new("a temporary folder"), &error))?;
-    terrane_tiles::bake(&ground.surface, &folder.path().join("bench.pyramid"), &ground.key, &ground.bake, progress)?;
+    let (surface, key) = ground.baked();
+    terrane_tiles::bake(surface, &folder.path().join("bench.pyramid"), key, &ground.bake, progress)?;
     let baking_s = start.elapsed().as_secs_f64();
 
     let options = RenderOptions { size, samples_per_side: 1, ..RenderOptions::default() };

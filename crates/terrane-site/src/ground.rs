@@ -98,11 +98,6 @@ impl OpenSite {
         // A scaled terrain has no metres: nothing is answered on one.
         self.site_from_world(terrain)?;
         let mut diagnostics = self.layer_warnings(terrain);
-        diagnostics.extend(self.session.as_ref().map(|session| {
-            Diagnostic::note("session-in-force", "edits of a session are in force")
-                .with_place(terrane_core::Place::file(session.display().to_string()))
-                .with_help("`terrane edits <stage>` lists them, --no-session leaves them out")
-        }));
         let layers: Vec<&TerrainLayer> =
             terrain.layers.iter().filter(|layer| layer.kind == "dem" && layer.enabled).collect();
         let mut opened = Vec::new();
@@ -192,6 +187,18 @@ impl OpenSite {
                 bake_options(&dems, &frame, &settings, posting_m, highest_m(unedited.spec()))
             }
         };
+        let ground_rects: Vec<SiteRect> = surface.spec().dems.iter().map(DemGrid::rect).collect();
+        for modifier in surface.modifiers() {
+            if ground_rects.iter().all(|rect| !rect.meets(&modifier.bounds())) {
+                let mut warning = self.error("layer-off-ground", "layer lies where there is no ground", String::new());
+                warning.severity = terrane_core::Severity::Warning;
+                warning.place.prim = Some(modifier.spec().name.clone());
+                let ([x0, x1], [z0, z1]) = (modifier.bounds().x_m, modifier.bounds().z_m);
+                diagnostics.push(warning.with_detail(format!(
+                    "it reaches from x {x0:.1} to {x1:.1} m, z {z0:.1} to {z1:.1} m, beyond all ground"
+                )));
+            }
+        }
         let ground = Ground {
             key: shaped_key(&base_key, &surface),
             unedited_key: shaped_key(&base_key, &unedited),

@@ -105,6 +105,10 @@ impl LayerReading<'_> {
             return Err(self.fault("layer's value is out of range", "layer:regionM", format!("{side_m} is negative")));
         }
         if side_m == 0.0 {
+            if let Some(name) = ["layer:x", "layer:z"].into_iter().find(|name| self.layer.params.contains_key(*name)) {
+                let detail = "it places the square of lunco:layer:regionM, which is not authored";
+                return Err(self.fault("layer's place has no effect", name, detail));
+            }
             return Ok(scale.whole);
         }
         let middle = |name: &str| -> Read<f64> { Ok(self.number(name)?.unwrap_or(0.0)) };
@@ -187,6 +191,10 @@ fn edit(reading: &LayerReading<'_>) -> Read<Shape> {
         x_m,
         z_m,
         radius_m: reading.needed("edit:radius", "how far the edit reaches, metres")?,
-        amount: reading.number("edit:amount")?.unwrap_or(0.0),
+        amount: match kind {
+            EditKind::Brush => reading.needed("edit:amount", "how far the ground rises in the middle, metres")?,
+            EditKind::Paint => reading.needed("edit:amount", "the class, 0 to 255")?,
+            _ => reading.number("edit:amount")?.unwrap_or(0.0),
+        },
     }))
 }

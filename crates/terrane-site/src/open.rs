@@ -1,6 +1,6 @@
 //! Opening a stage.
 
-use crate::edits::SessionFiles;
+use crate::edits::{self, SessionFiles};
 use crate::{Failure, synthetic};
 use std::path::{Path, PathBuf};
 use terrane_assets::AssetRoots;
@@ -44,7 +44,7 @@ pub struct OpenSite {
     pub spec: SiteSpec,
     /// Where assets come from.
     pub roots: AssetRoots,
-    /// The session layer that is composed over the stage, when there is one.
+    /// The log of the session whose edits are in force, when there is one.
     pub session: Option<PathBuf>,
     options: SiteOptions,
 }
@@ -60,20 +60,18 @@ impl OpenSite {
         }
         let roots = AssetRoots::for_stage(stage, options.library_override.clone())?;
         synthetic::ensure_generated(&roots, progress)?;
-        let session = if options.without_session {
-            None
-        } else {
-            Some(SessionFiles::of(stage, &cache_folder(&options, &roots)).layer).filter(|layer| layer.is_file())
-        };
         let request = ReadRequest {
-            session: session.clone(),
             stage: stage.to_owned(),
             library_override: options.library_override.clone(),
             time_code: options.time_code,
         };
-        let spec = match options.reader {
+        let mut spec = match options.reader {
             ReaderMode::Confined => ConfinedReader::this_program()?.read(&request)?,
             ReaderMode::InProcess => read_in_process(&request)?,
+        };
+        let session = match options.without_session {
+            true => None,
+            false => edits::compose(&mut spec, &SessionFiles::of(stage, &cache_folder(&options, &roots)))?,
         };
         Ok(Self { stage: stage.to_owned(), spec, roots, session, options })
     }
@@ -115,6 +113,12 @@ impl OpenSite {
     pub fn cache_folder(&self) -> PathBuf {
         cache_folder(&self.options, &self.roots)
     }
+}
+
+/// The folder of baked data of a stage that is not open.
+pub(crate) fn cache_folder_of(stage: &Path, options: &SiteOptions) -> Result<PathBuf, Failure> {
+    let roots = AssetRoots::for_stage(stage, options.library_override.clone())?;
+    Ok(cache_folder(options, &roots))
 }
 
 fn cache_folder(options: &SiteOptions, roots: &AssetRoots) -> PathBuf {

@@ -5,7 +5,7 @@ use crate::{Failure, OpenSite};
 use glam::DVec3;
 use serde::Serialize;
 use terrane_core::{Diagnostic, Progress};
-use terrane_surface::{Footprint, LineOfSight, MOST_PROFILE_POINTS, Ray, RayCaster, RayHit, Source, TileBounds};
+use terrane_surface::{LineOfSight, MOST_PROFILE_POINTS, Ray, RayCaster, RayHit, Source, TileBounds};
 use terrane_tiles::Archive;
 
 /// The answer to a height query.
@@ -111,6 +111,27 @@ pub struct ProfileRow {
     pub ground: Option<GroundAnswer>,
 }
 
+/// How four wheels stand.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FootprintAnswer {
+    /// Wheel contacts: front left, front right, rear left, rear right; site x,
+    /// y, z, metres.
+    pub wheels_m: [[f64; 3]; 4],
+    /// Site y of the plane under them at the centre, metres.
+    pub y_m: f64,
+    /// Its upward unit normal, site axes.
+    pub normal: [f64; 3],
+    /// Nose up is positive, degrees.
+    pub pitch_deg: f64,
+    /// Left side up is positive, degrees.
+    pub roll_deg: f64,
+    /// Angle between the normal and straight up, degrees.
+    pub slope_deg: f64,
+    /// Largest vertical distance between a wheel's contact and the plane,
+    /// metres.
+    pub unevenness_m: f64,
+}
+
 /// Ground at one of many places.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlaceRow {
@@ -213,13 +234,21 @@ pub fn query_footprint(
     heading_deg: f64,
     wheelbase_m: f64,
     track_m: f64,
-) -> Result<Option<Footprint>, Failure> {
+) -> Result<Option<FootprintAnswer>, Failure> {
     if !(heading_deg.is_finite() && wheelbase_m > 0.0 && track_m > 0.0) {
         return Err(refused("no such rover", "heading, wheelbase and track have to be numbers, the latter above 0"));
     }
     let footprint = ground.surface.footprint(x_m, z_m, heading_deg.to_radians(), wheelbase_m, track_m);
     ground.check_read()?;
-    Ok(footprint)
+    Ok(footprint.map(|found| FootprintAnswer {
+        wheels_m: found.wheels_m.map(|wheel| wheel.to_array()),
+        y_m: found.height_m,
+        normal: found.normal.to_array(),
+        pitch_deg: found.pitch_rad.to_degrees(),
+        roll_deg: found.roll_rad.to_degrees(),
+        slope_deg: found.slope_rad.to_degrees(),
+        unevenness_m: found.unevenness_m,
+    }))
 }
 
 fn answer(ground: &Ground, x_m: f64, z_m: f64, found: &terrane_surface::Ground) -> GroundAnswer {

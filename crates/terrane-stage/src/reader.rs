@@ -28,16 +28,12 @@ pub struct ReadRequest {
     /// Time code to read animated values at. `None` reads default values, and
     /// the first sample where there is no default.
     pub time_code: Option<f64>,
-    /// A layer that is stronger than the stage's own: edits that are not part
-    /// of it yet.
-    #[serde(default)]
-    pub session: Option<PathBuf>,
 }
 
 impl ReadRequest {
     /// A stage at its default time with the built-in library.
     pub fn new(stage: impl Into<PathBuf>) -> Self {
-        Self { stage: stage.into(), library_override: None, time_code: None, session: None }
+        Self { stage: stage.into(), library_override: None, time_code: None }
     }
 }
 
@@ -66,12 +62,9 @@ fn read(request: &ReadRequest) -> Result<SiteSpec, StageError> {
     let resolver = StageResolver::new(AssetRoots::for_stage(&file, request.library_override.clone())?);
     let identifier = resolver.create_identifier(&file.to_string_lossy(), None);
     let shown = request.stage.display().to_string();
-    let mut builder = Stage::builder().resolver(resolver.clone()).load(InitialLoadSet::LoadAll);
-    if let Some(session) = &request.session {
-        let session = canonical_file(session)?;
-        builder = builder.session_layer(resolver.create_identifier(&session.to_string_lossy(), None));
-    }
-    let stage = builder
+    let stage = Stage::builder()
+        .resolver(resolver.clone())
+        .load(InitialLoadSet::LoadAll)
         .open(&identifier)
         .map_err(|error| open_error(&resolver, request, &identifier, &format!("{error:#}")))?;
 

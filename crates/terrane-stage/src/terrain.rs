@@ -44,6 +44,11 @@ fn terrain(
 ) -> TerrainSpec {
     let below = nodes.iter().filter(|child| child.path.parent().as_ref() == Some(&node.path));
     let layers = below.filter_map(|child| layer(reading, child)).collect();
+    for deeper in nodes.iter().filter(|other| other.has("lunco:layer") && is_deeper(other, node)) {
+        let diagnostic = Diagnostic::warning("layer-too-deep", "terrain layer is no child of its terrain")
+            .with_detail(format!("only children of {} are its layers, so it has no effect", node.path.as_str()));
+        reading.say(diagnostic, deeper.path.as_str());
+    }
     let material = binding::bound_material(reading, &node.path);
     if let Some(material) = &material
         && !looks.contains(material)
@@ -64,6 +69,12 @@ fn terrain(
             .filter_map(|(name, value)| Some((name.strip_prefix("lunco:terrain:")?.to_owned(), value)))
             .collect(),
     }
+}
+
+/// True for a prim below another one that is not its child.
+fn is_deeper(node: &Node, above: &Node) -> bool {
+    let is_below = node.path.as_str().strip_prefix(above.path.as_str()).is_some_and(|rest| rest.starts_with('/'));
+    is_below && node.path.parent().as_ref() != Some(&above.path)
 }
 
 fn layer(reading: &Reading<'_>, node: &Node) -> Option<TerrainLayer> {

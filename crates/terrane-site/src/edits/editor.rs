@@ -8,15 +8,24 @@ use serde::Serialize;
 use std::fs::File;
 use std::path::Path;
 use terrane_core::{ContentKey, Diagnostic, Place, Progress};
-use terrane_surface::{ModifierSpec, Shape, TileKey};
+use terrane_surface::{ModifierSpec, Shape, SiteRect, TileKey};
 
 /// What a command did.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Edited {
     /// Prim path of the edit that it was about.
     pub prim: String,
-    /// Tiles of all levels that are others now: all that is made again.
+    /// Rectangles of the site outside of which nothing is another.
+    pub changed_rects: Vec<SiteRect>,
+    /// Tiles of all levels that are others now: all that is made again. They are
+    /// named as the ground has them after the command.
     pub changed_tiles: Vec<TileKey>,
+    /// Distance between the finest posts after it, metres: the posting of level
+    /// 0.
+    pub finest_posting_m: f64,
+    /// True when that is another than before, so that every tile is of another
+    /// level than it was.
+    pub levels_renumbered: bool,
     /// Key of the ground after it.
     pub key: ContentKey,
     /// Edits in force, of the stage and of the session.
@@ -49,16 +58,18 @@ impl Editor {
         let ground = site.ground(progress)?;
         let terrain = site.terrain()?;
         let authored = ground.surface.spec().modifiers.clone();
-        let own = authored.iter().filter(|modifier| modifier.is_edit()).map(|modifier| modifier.name.clone());
-        let mut history = History::new(&terrain.prim, own.collect());
-        for (number, command) in files.commands()?.into_iter().enumerate() {
-            history.take(command).map_err(|error| {
-                let place = Place { line: Some(number as u32 + 1), ..Place::file(files.log.display().to_string()) };
-                error.with_place(place).with_help(
-                    "the stage's own edits were changed since; `terrane edits <stage> --clear` ends the session",
-                )
-            })?;
-        }
+        let own = own_edits(&authored);
+        let history = match files.kept()? {
+            None => History::new(&terrain.prim, own),
+            Some((start, _)) if start.terrain != terrain.prim => {
+                return Err(Diagnostic::error("session-elsewhere", "session is for another terrain")
+                    .with_place(Place::file(files.log.display().to_string()))
+                    .with_detail(format!("it edits {}; the stage's terrain is {}", start.terrain, terrain.prim))
+                    .with_help("`terrane edits <stage> --clear` ends the session")
+                    .into());
+            }
+            Some((start, commands)) => History::resumed(start, own, commands).map_err(|error| files.at_log(*error))?,
+        };
         let mut editor = Self { ground, history, authored, files, _lock: lock };
         if !editor.history.log().is_empty() {
             editor.ground =
@@ -79,7 +90,7 @@ impl Editor {
         let kept = self.authored.iter().filter(|modifier| !removed.contains(&modifier.name)).cloned();
         let own =
             self.history.edits().into_iter().map(|own| ModifierSpec { name: own.prim, shape: Shape::Edit(own.edit) });
-        let (mut edits, shapes): (Vec<_>, Vec<_>) = kept.chain(own).partition(ModifierSpec::is_edit);
+        let (mut edits, shapes): (Vec<_>, Vec<_>) = kept.into_iter().chain(own).partition(ModifierSpec::is_edit);
         edits.sort_by(|a, b| a.name.cmp(&b.name));
         shapes.into_iter().chain(edits).collect()
     }
@@ -95,10 +106,23 @@ impl Editor {
                 return Err(Diagnostic::error("edit", "edit can't be made").with_detail(error.to_string()).into());
             }
         };
+        let was_m = self.ground.surface.lattice().posting_m;
         let changed_tiles = ground.surface.changed_tiles(&self.ground.surface);
+        let changed_rects = ground.surface.changed_rects(&self.ground.surface);
         self.ground = ground;
+        let finest_posting_m = self.ground.surface.lattice().posting_m;
         let (undo, redo) = self.history.depths();
-        Ok(Edited { prim, changed_tiles, key: self.ground.key, edits: self.history.in_force().len(), undo, redo })
+        Ok(Edited {
+            prim,
+            changed_rects,
+            changed_tiles,
+            finest_posting_m,
+            levels_renumbered: finest_posting_m != was_m,
+            key: self.ground.key,
+            edits: self.history.in_force().len(),
+            undo,
+            redo,
+        })
     }
 
     /// Does all commands of a log, or none of them.
@@ -109,7 +133,7 @@ impl Editor {
                 .with_detail(error.to_string())
         })?;
         let (ground, history) = (self.ground.clone(), self.history.clone());
-        let commands = read_commands(log, &text)?;
+        let commands = read_commands(log, &text, 0)?;
         let done: Result<Vec<Edited>, Failure> = commands.into_iter().map(|command| self.apply(command)).collect();
         if done.is_err() {
             (self.ground, self.history) = (ground, history);
@@ -122,10 +146,16 @@ impl Editor {
         self.files.keep(&self.history)
     }
 
+    /// Ends a stage's session, whatever state it is in.
+    pub fn end(stage: &Path, options: SiteOptions) -> Result<(), Failure> {
+        let files = SessionFiles::of(stage, &crate::open::cache_folder_of(stage, &options)?);
+        let _lock = files.locked()?;
+        files.remove()
+    }
+
     /// Ends the session: its edits are forgotten, the stage's own come back.
     pub fn clear(&mut self) -> Result<(), Failure> {
-        let own = self.authored.iter().filter(|modifier| modifier.is_edit()).map(|modifier| modifier.name.clone());
-        self.history = History::new(self.history.terrain(), own.collect());
+        self.history = History::new(self.history.terrain(), own_edits(&self.authored));
         self.keep()
     }
 
@@ -138,4 +168,8 @@ impl Editor {
     pub fn write_log(&self, file: &Path) -> Result<(), Failure> {
         write_log(&self.history, file)
     }
+}
+
+fn own_edits(authored: &[ModifierSpec]) -> Vec<String> {
+    authored.iter().filter(|modifier| modifier.is_edit()).map(|modifier| modifier.name.clone()).collect()
 }

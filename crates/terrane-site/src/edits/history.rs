@@ -1,7 +1,7 @@
 //! Commands, and what of them is in force.
 
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use terrane_core::Diagnostic;
 use terrane_surface::{EditKind, EditSpec};
 
@@ -129,13 +129,25 @@ enum Deed {
     Remove(String),
 }
 
+/// What is decided when a session begins, so that its edits keep their names
+/// whatever the stage says later.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SessionStart {
+    /// Prim path of the terrain.
+    pub terrain: String,
+    /// What prim paths of new edits begin with.
+    pub prefix: String,
+    /// Number of the last edit of that name that the stage had already.
+    pub last: usize,
+}
+
 /// Commands in the order in which they were given, and what follows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct History {
-    terrain: String,
+    start: SessionStart,
     /// Prim paths of the edits that the stage itself has.
     authored: Vec<String>,
-    prefix: String,
     log: Vec<EditCommand>,
     done: Vec<Deed>,
     undone: Vec<Deed>,
@@ -162,7 +174,41 @@ impl History {
             let fresh = prefixes.iter().find(after).or(prefixes.last());
             (fresh.cloned().unwrap_or_default(), 0)
         });
-        Self { terrain: terrain.to_owned(), authored, prefix, log: vec![], done: vec![], undone: vec![], added }
+        let start = SessionStart { terrain: terrain.to_owned(), prefix, last: added };
+        Self::begun(start, authored)
+    }
+
+    fn begun(start: SessionStart, authored: Vec<String>) -> Self {
+        let added = start.last;
+        Self { start, authored, log: vec![], done: vec![], undone: vec![], added }
+    }
+
+    /// A session that was begun before, over what the stage has now: edits of
+    /// the session that the stage has taken in are the same edits, and what was
+    /// removed and is gone stays so.
+    pub fn resumed(
+        start: SessionStart,
+        authored: Vec<String>,
+        log: impl IntoIterator<Item = EditCommand>,
+    ) -> Result<Self, Box<Diagnostic>> {
+        let mut history = Self::begun(start, authored);
+        for command in log {
+            match command {
+                EditCommand::RemoveTerrainEdit { edit } if edit.starts_with('/') => {
+                    history.do_it(Deed::Remove(edit.clone()));
+                    history.log.push(EditCommand::RemoveTerrainEdit { edit });
+                }
+                command => {
+                    history.take(command)?;
+                }
+            }
+        }
+        Ok(history)
+    }
+
+    /// How the session began.
+    pub fn start(&self) -> &SessionStart {
+        &self.start
     }
 
     /// Takes a command; one that can't be followed changes nothing. Returns the
@@ -172,6 +218,7 @@ impl History {
         let about = |deed: &Deed| match deed {
             Deed::Add(prim, _) | Deed::Remove(prim) => prim.clone(),
         };
+        let mut command = command;
         let prim = match &command {
             EditCommand::Undo => match self.done.pop() {
                 None => return refused("nothing to undo", "no command of this session is in force".into()),
@@ -199,12 +246,13 @@ impl History {
                     return refused("no such edit", format!("`{edit}` is no edit in force; {known}"));
                 };
                 self.do_it(Deed::Remove(prim.clone()));
+                command = EditCommand::RemoveTerrainEdit { edit: prim.clone() };
                 prim
             }
             makes_edit => {
                 let Some(edit) = makes_edit.edit() else { return refused("no such edit", String::new()) };
                 self.added += 1;
-                let prim = format!("{}{:06}", self.prefix, self.added);
+                let prim = format!("{}{:06}", self.start.prefix, self.added);
                 self.do_it(Deed::Add(prim.clone(), edit));
                 prim
             }
@@ -225,7 +273,7 @@ impl History {
 
     /// Prim path of the terrain.
     pub fn terrain(&self) -> &str {
-        &self.terrain
+        &self.start.terrain
     }
 
     /// Edits of the session that are in force, in path order.
@@ -254,7 +302,8 @@ impl History {
     pub fn in_force(&self) -> Vec<String> {
         let removed = self.removed();
         let authored = self.authored.iter().filter(|prim| !removed.contains(prim)).cloned();
-        authored.chain(self.edits().into_iter().map(|edit| edit.prim)).collect()
+        let all: BTreeSet<String> = authored.chain(self.edits().into_iter().map(|edit| edit.prim)).collect();
+        all.into_iter().collect()
     }
 
     /// How many commands can be taken back, and given again.
@@ -294,9 +343,15 @@ mod tests {
         // A new command ends what could be done again; names are not reused.
         assert_eq!(history.take(brush(2.0)).unwrap(), "/W/T/Session_Edit_000003");
         assert!(history.take(EditCommand::Redo).is_err());
-        let mut again = History::new("/W/T", vec!["/W/T/Pit".into()]);
-        history.log().iter().for_each(|command| assert!(again.take(command.clone()).is_ok()));
-        assert_eq!(again, history);
+        let resumed = |authored: Vec<String>| {
+            History::resumed(history.start().clone(), authored, history.log().iter().cloned()).unwrap()
+        };
+        assert_eq!(resumed(vec!["/W/T/Pit".into()]), history);
+        // A stage that has taken in what was saved, or lost what was removed, is
+        // no other session.
+        let saved = prims(&history);
+        assert_eq!(resumed([vec!["/W/T/Pit".into()], saved.clone()].concat()).in_force(), history.in_force());
+        assert_eq!(resumed(vec![]).edits(), history.edits());
         // A command that can't be followed leaves no trace.
         let before = history.clone();
         assert!(history.take(EditCommand::RemoveTerrainEdit { edit: "/W/T/Nothing".into() }).is_err());

@@ -2,7 +2,7 @@
 //! from it.
 
 use super::layer::{MARK, usda};
-use super::{EditCommand, History};
+use super::{EditCommand, History, SessionStart};
 use crate::Failure;
 use crate::files::write_whole;
 use serde::Serialize;
@@ -13,9 +13,10 @@ use terrane_core::{ContentKey, Diagnostic, Place};
 /// Where a stage's session is kept, in the folder of baked data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionFiles {
-    /// The layer that is composed over the stage.
+    /// The edits as a USD layer, for other programs.
     pub layer: PathBuf,
-    /// One command a line, as JSON: what the layer is made of.
+    /// How the session began, and one command a line, as JSON: what is in
+    /// force.
     pub log: PathBuf,
     lock: PathBuf,
 }
@@ -52,42 +53,59 @@ impl SessionFiles {
         Ok(file)
     }
 
-    /// The commands that are kept.
-    pub fn commands(&self) -> Result<Vec<EditCommand>, Failure> {
-        match std::fs::read_to_string(&self.log) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(vec![]),
-            Err(error) => Err(unread(&self.log, &error.to_string()).into()),
-            Ok(text) => read_commands(&self.log, &text),
+    /// How the session began, and its commands; `None` when there is none.
+    pub fn kept(&self) -> Result<Option<(SessionStart, Vec<EditCommand>)>, Failure> {
+        let text = match std::fs::read_to_string(&self.log) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(unread(&self.log, &error.to_string()).into()),
+            Ok(text) => text,
+        };
+        let (first, commands) = text.split_once('\n').unwrap_or((&text, ""));
+        let start = serde_json::from_str(first).map_err(|error| self.at_log(unread(&self.log, &error.to_string())))?;
+        let commands = read_commands(&self.log, commands, 1).map_err(|mut failure| {
+            failure.diagnostics = failure.diagnostics.into_iter().map(|fault| self.at_log(fault)).collect();
+            failure
+        })?;
+        Ok(Some((start, commands)))
+    }
+
+    /// A message about what is kept, with the way out.
+    pub(super) fn at_log(&self, mut fault: Diagnostic) -> Diagnostic {
+        fault.place.file = Some(self.log.display().to_string());
+        fault.with_help("the session can't go on: `terrane edits <stage> --clear` ends it, --no-session leaves it out")
+    }
+
+    /// Forgets the session.
+    pub fn remove(&self) -> Result<(), Failure> {
+        for file in [&self.layer, &self.log] {
+            match std::fs::remove_file(file) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(Failure::unwritten(file, &error));
+                }
+                _ => {}
+            }
         }
+        Ok(())
     }
 
     /// Keeps a history; without commands nothing is kept.
     pub fn keep(&self, history: &History) -> Result<(), Failure> {
         if history.log().is_empty() {
-            for file in [&self.layer, &self.log] {
-                match std::fs::remove_file(file) {
-                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                        return Err(Failure::unwritten(file, &error));
-                    }
-                    _ => {}
-                }
-            }
-            return Ok(());
+            return self.remove();
         }
-        // The layer first: a log that is one command behind is mended by the
-        // next command, a layer that is behind would draw other ground.
-        write_whole(&self.layer, &usda(history))?;
-        write_whole(&self.log, &lines(history.log()))
+        let start = serde_json::to_string(history.start()).unwrap_or_default();
+        write_whole(&self.log, &format!("{start}\n{}", lines(history.log())))?;
+        write_whole(&self.layer, &usda(history))
     }
 }
 
-/// Commands from lines of JSON.
-pub(super) fn read_commands(file: &Path, text: &str) -> Result<Vec<EditCommand>, Failure> {
-    let numbered = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+/// Commands from lines of JSON; `before` lines of the file came before them.
+pub(super) fn read_commands(file: &Path, text: &str, before: u32) -> Result<Vec<EditCommand>, Failure> {
+    let numbered = text.trim_start_matches('\u{feff}').lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     numbered
         .map(|(number, line)| {
             serde_json::from_str(line).map_err(|error| {
-                let place = Place { line: Some(number as u32 + 1), ..Place::file(file.display().to_string()) };
+                let place = Place { line: Some(number as u32 + 1 + before), ..Place::file(file.display().to_string()) };
                 Diagnostic::error("edit-log", "line is no command")
                     .with_place(place)
                     .with_detail(error.to_string())
@@ -127,7 +145,16 @@ pub(super) fn save(history: &History, file: &Path) -> Result<SaveReport, Failure
     }
     match std::fs::read_to_string(file) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-        Ok(found) if found.lines().take(4).any(|line| line.contains(MARK)) => {}
+        Ok(found) if found.lines().take(4).any(|line| line.contains(MARK)) => {
+            // What was saved there before has to be in force, or it would be lost.
+            let own: Vec<String> = history.edits().into_iter().map(|edit| edit.prim).collect();
+            let is_own = |name: &str| own.iter().any(|prim| prim.rsplit('/').next() == Some(name));
+            let saved = found.lines().filter_map(|line| line.trim().strip_prefix("def Scope \"")?.strip_suffix('"'));
+            let lost: Vec<&str> = saved.filter(|name| !is_own(name)).collect();
+            if !lost.is_empty() {
+                return Err(refused(&format!("it holds edits that this session does not have: {}", lost.join(", "))));
+            }
+        }
         _ => return Err(refused("it exists, and was not written by `terrane edits --save`; it is left alone")),
     }
     write_whole(file, &usda(history))?;
@@ -138,11 +165,11 @@ pub(super) fn save(history: &History, file: &Path) -> Result<SaveReport, Failure
 pub(super) fn write_log(history: &History, file: &Path) -> Result<(), Failure> {
     match std::fs::read_to_string(file) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-        Ok(found) if read_commands(file, &found).is_ok() => {}
+        Ok(found) if read_commands(file, &found, 0).is_ok_and(|before| history.log().starts_with(&before)) => {}
         _ => {
             return Err(Diagnostic::error("edit-save", "log can't be written there")
                 .with_place(Place::file(file.display().to_string()))
-                .with_detail("it exists, and is no log of edits; it is left alone")
+                .with_detail("it exists, and is not an earlier log of this session; it is left alone")
                 .into());
         }
     }

@@ -127,48 +127,75 @@ impl ModifierSpec {
 
     /// What is wrong with it, if anything is.
     fn fault(&self) -> Option<String> {
-        let not = |is_good: bool, what: &str| (!is_good).then(|| what.to_owned());
-        let is_number = |values: &[f64]| values.iter().all(|value| value.is_finite());
+        let within = |name: &str, value: f64, low: f64, high: f64| {
+            (!(low..=high).contains(&value)).then(|| format!("its {name} is {value}; it goes from {low} to {high}"))
+        };
+        let above_zero = |name: &str, value: f64| {
+            let is_good = value > 0.0 && value <= MOST_SIZE_M;
+            (!is_good).then(|| format!("its {name} is {value} m; it goes from above 0 to {MOST_SIZE_M} m"))
+        };
+        let place = |x_m: f64, z_m: f64| {
+            (!(x_m.abs() <= MOST_PLACE_M && z_m.abs() <= MOST_PLACE_M))
+                .then(|| format!("its place is {x_m}, {z_m}; site x and z go to {MOST_PLACE_M} m"))
+        };
+        let region = |rect: &SiteRect| {
+            let [x, z] = [rect.x_m, rect.z_m];
+            place(x[0], z[0]).or(place(x[1], z[1]))
+        };
         match &self.shape {
-            Shape::Crater(c) => not(
-                is_number(&[c.x_m, c.z_m, c.depth_ratio, c.rim_ratio]) && c.diameter_m > 0.0 && c.diameter_m < 1e7,
-                "a crater needs a place, a size above 0 and ratios",
-            ),
+            Shape::Crater(c) => place(c.x_m, c.z_m)
+                .or(above_zero("diameter", c.diameter_m))
+                .or(within("depth over diameter", c.depth_ratio, 0.0, 1.0))
+                .or(within("rim height over diameter", c.rim_ratio, 0.0, 1.0)),
             Shape::Craters(p) => {
                 let [low, high] = p.diameter_m;
-                not(low > 0.0 && high > low && high < 1e7, "the sizes of craters go from above 0 to more than that")
-                    .or(not(
-                        is_number(&[p.depth_ratio.unwrap_or(0.0), p.rim_ratio.unwrap_or(0.0), p.relief_scale]) && p.region.is_finite(),
-                        "ratios and region have to be numbers",
-                    ))
-                    .or(not(p.density_per_km2 >= 0.0, "the density of craters is 0 or more"))
-                    .or(not(
-                        p.count() <= MOST_CRATERS,
-                        &format!(
+                region(&p.region)
+                    .or(above_zero("smallest diameter", low))
+                    .or(above_zero("largest diameter", high))
+                    .or((low >= high).then(|| format!("its sizes go from {low} to {high} m: the largest has to be larger")))
+                    .or(within("depth over diameter", p.depth_ratio.unwrap_or(0.0), 0.0, 1.0))
+                    .or(within("rim height over diameter", p.rim_ratio.unwrap_or(0.0), 0.0, 1.0))
+                    .or(within("relief scale", p.relief_scale, 0.0, 10.0))
+                    .or((p.density_per_km2.is_nan() || p.density_per_km2 < 0.0)
+                        .then(|| format!("its density is {}; it is 0 or more", p.density_per_km2)))
+                    .or((p.count() > MOST_CRATERS).then(|| {
+                        format!(
                             "it asks for {:.0} craters, and {MOST_CRATERS:.0} are the most; lower the density or the region",
                             p.count()
-                        ),
-                    ))
+                        )
+                    }))
             }
-            Shape::Overzoom(o) => not(
-                o.amplitude_m >= 0.0 && o.amplitude_m.is_finite() && o.region.is_finite(),
-                "amplitude and region have to be numbers, the former not negative",
-            )
-            .or(not(
-                o.min_feature_m > 0.0 && o.max_feature_m >= o.min_feature_m && o.max_feature_m.is_finite(),
-                "features go from above 0 to at least that",
-            )),
-            Shape::Edit(e) => not(
-                is_number(&[e.x_m, e.z_m, e.amount]) && e.radius_m > 0.0 && e.radius_m < 1e7,
-                "an edit needs a place, a radius above 0 and a number as its amount",
-            )
-            .or(not(
-                e.kind != EditKind::Paint || (e.amount.fract() == 0.0 && (0.0..=255.0).contains(&e.amount)),
-                "a class is a whole number from 0 to 255",
-            )),
+            Shape::Overzoom(o) => region(&o.region)
+                .or(within("amplitude", o.amplitude_m, 0.0, MOST_HEIGHT_M))
+                .or(above_zero("shortest feature", o.min_feature_m))
+                .or(above_zero("longest feature", o.max_feature_m))
+                .or((o.max_feature_m < o.min_feature_m)
+                    .then(|| format!("its features go from {} to {} m", o.min_feature_m, o.max_feature_m))),
+            Shape::Edit(e) => {
+                let amount = match e.kind {
+                    EditKind::Brush | EditKind::Flatten => {
+                        within("amount, metres,", e.amount, -MOST_HEIGHT_M, MOST_HEIGHT_M)
+                    }
+                    EditKind::Crater => {
+                        let most_m = 2.0 * e.radius_m;
+                        let is_good = (0.0..=most_m).contains(&e.amount);
+                        (!is_good).then(|| format!("its depth is {} m; it goes from 0 to its diameter", e.amount))
+                    }
+                    EditKind::Smooth => within("length, metres,", e.amount, 0.0, MOST_SIZE_M),
+                    EditKind::Hole => within("amount", e.amount, -MOST_HEIGHT_M, MOST_HEIGHT_M),
+                    EditKind::Paint => (e.amount.fract() != 0.0 || !(0.0..=255.0).contains(&e.amount))
+                        .then(|| format!("its class is {}; a class is a whole number from 0 to 255", e.amount)),
+                };
+                place(e.x_m, e.z_m).or(above_zero("radius", e.radius_m)).or(amount)
+            }
         }
     }
 }
+
+/// Largest sizes, distances from the origin and heights of modifiers, metres.
+const MOST_SIZE_M: f64 = 1e6;
+const MOST_PLACE_M: f64 = 1e8;
+const MOST_HEIGHT_M: f64 = 1e5;
 
 impl Modifier {
     /// Made ready on `below`, the ground of everything before it.

@@ -277,12 +277,19 @@ fn nonsense_is_refused_by_name() {
     assert!(refused(Shape::Edit(EditSpec { x_m: f64::NAN, radius_m: 1.0, ..hole })).contains("place"));
     let paint = EditSpec { kind: EditKind::Paint, radius_m: 1.0, amount: 3.5, ..hole };
     assert!(refused(Shape::Edit(paint)).contains("class"));
+    let pit = EditSpec { kind: EditKind::Crater, radius_m: 3.0, amount: -1.0, ..hole };
+    assert!(refused(Shape::Edit(pit)).contains("depth"));
+    assert!(
+        refused(Shape::Edit(EditSpec { kind: EditKind::Brush, amount: 1e300, radius_m: 3.0, ..hole }))
+            .contains("amount")
+    );
+    assert!(refused(Shape::Edit(EditSpec { radius_m: 1e9, ..hole })).contains("1000000"));
     let Shape::Craters(population) = craters(1e12, 100.0).shape else { panic!() };
     assert!(refused(Shape::Craters(population)).contains("craters"));
-    assert!(refused(Shape::Craters(PopulationSpec { diameter_m: [5.0, 5.0], ..population })).contains("sizes"));
-    assert!(refused(Shape::Crater(CraterSpec::fresh(0.0, 0.0, -3.0))).contains("size"));
+    assert!(refused(Shape::Craters(PopulationSpec { diameter_m: [5.0, 5.0], ..population })).contains("larger"));
+    assert!(refused(Shape::Crater(CraterSpec::fresh(0.0, 0.0, -3.0))).contains("diameter"));
     let Shape::Overzoom(detail) = overzoom(0.1, 60.0).shape else { panic!() };
-    assert!(refused(Shape::Overzoom(OverzoomSpec { min_feature_m: 0.0, ..detail })).contains("features"));
+    assert!(refused(Shape::Overzoom(OverzoomSpec { min_feature_m: 0.0, ..detail })).contains("feature"));
     let too_fine = Shape::Overzoom(OverzoomSpec { min_feature_m: 1e-5, ..detail });
     let expected = SurfaceError::TooFine { name: "/Fine".into() };
     assert_eq!(base.revised(vec![named("/Fine", too_fine)]).unwrap_err(), expected);
