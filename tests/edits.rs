@@ -237,3 +237,84 @@ fn a_shaped_ground_bakes_to_the_same_bytes_on_any_number_of_threads() {
     });
     assert!(baked[0] == baked[1] && baked[0].1.len() > 100_000);
 }
+
+#[test]
+fn a_session_may_be_kept_outside_of_the_twin() {
+    let twin = Twin::good();
+    let run = |args: &[&str]| json(twin.run(&[args, &["--json", "--cache", "elsewhere"]].concat()));
+    run(&["edit", STAGE, "hole", "4", "4", "--radius", "3"]);
+    assert_eq!(run(&["query", STAGE, "height", "4", "4"])["ground"], Value::Null);
+    assert_ne!(height(&twin, "4", "4"), Value::Null);
+}
+
+#[test]
+fn a_layer_that_a_stage_took_in_counts_once_and_is_not_lost() {
+    let twin = Twin::good();
+    edit(&twin, &["brush", "3", "-4", "--radius", "6", "--amount", "2.5"]);
+    edit(&twin, &["hole", "10", "8", "--radius", "3"]);
+    edits(&twin, &["--save", "site/edits.usda"]);
+    let (before, key) = (height(&twin, "3", "-4"), edits(&twin, &[])["key"].clone());
+    let text = std::fs::read_to_string(twin.stage()).unwrap();
+    twin.put("site.usda", &text.replacen("(\n", "(\n    subLayers = [@./edits.usda@]\n", 1));
+    // With the session still there, and without it.
+    assert_eq!((height(&twin, "3", "-4"), edits(&twin, &[])["key"].clone()), (before.clone(), key.clone()));
+    assert_eq!(edits(&twin, &[])["in_force"].as_array().unwrap().len(), 2);
+    edits(&twin, &["--clear"]);
+    assert_eq!((height(&twin, "3", "-4"), edits(&twin, &[])["key"].clone()), (before, key));
+    // Another session can't take the place of what was saved.
+    edit(&twin, &["brush", "0", "0", "--radius", "5", "--amount", "1"]);
+    let saved = std::fs::read(twin.root().join("edits.usda")).unwrap();
+    let refused = twin.run(&["edits", STAGE, "--save", "site/edits.usda"]);
+    assert!(refused.code == Some(1) && refused.stderr.contains("Edit_000001, Edit_000002"), "{}", refused.stderr);
+    assert_eq!(std::fs::read(twin.root().join("edits.usda")).unwrap(), saved);
+}
+
+#[test]
+fn a_session_that_cannot_be_read_says_so_and_can_be_ended() {
+    let twin = Twin::good();
+    let plain = height(&twin, "0", "0");
+    edit(&twin, &["brush", "0", "0", "--radius", "5", "--amount", "1"]);
+    let folder = twin.root().join(".terrane/sessions");
+    let file = |ending: &str| {
+        let found = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+        found.into_iter().find(|path| path.extension().is_some_and(|own| own == ending)).unwrap()
+    };
+    // The layer beside the log is for others: what is in force is the log's.
+    let brushed = height(&twin, "0", "0");
+    std::fs::write(file("usda"), "garbage").unwrap();
+    assert_eq!(height(&twin, "0", "0"), brushed);
+    let log = file("jsonl");
+    let mut text = std::fs::read_to_string(&log).unwrap();
+    text.push_str("garbage\n");
+    std::fs::write(&log, &text).unwrap();
+    for args in [&["query", STAGE, "height", "0", "0"][..], &["edit", STAGE, "undo"], &["edits", STAGE]] {
+        let run = twin.run(args);
+        assert!(
+            run.code == Some(1) && run.stderr.contains(".jsonl:3") && run.stderr.contains("--clear"),
+            "{}",
+            run.stderr
+        );
+    }
+    let without = json(twin.run(&["query", STAGE, "--json", "--no-session", "height", "0", "0"]));
+    assert_eq!(without["ground"], plain);
+    twin.run(&["edits", STAGE, "--clear"]).succeeds();
+    assert_eq!(height(&twin, "0", "0"), plain);
+}
+
+#[test]
+fn layers_that_can_have_no_effect_are_named() {
+    let edit = |name: &str, center: &str| {
+        format!(
+            "def Scope \"{name}\"\n{{\nuniform token lunco:layer = \"edit\"\ntoken lunco:edit:kind = \"hole\"\n\
+             double2 lunco:edit:center = {center}\ndouble lunco:edit:radius = 2\n}}\n"
+        )
+    };
+    let twin = Twin::good();
+    with_layers(
+        &twin,
+        &(edit("Far", "(5000, 0)") + &format!("def Scope \"Group\"\n{{\n{}}}\n", edit("Deep", "(0, 0)"))),
+    );
+    let said = twin.run(&["inspect", STAGE]).stderr;
+    assert!(said.contains("/World/Terrain/Far") && said.contains("no ground"), "{said}");
+    assert!(said.contains("/World/Terrain/Group/Deep") && said.contains("no child of its terrain"), "{said}");
+}

@@ -341,3 +341,21 @@ fn shadows_on_rough_ground_agree_with_a_march_in_f64() {
         assert!(close >= 0.97, "{:.1}% of the points agree", 100.0 * close);
     }
 }
+
+#[test]
+fn level_ground_beside_a_small_hole_is_lit() {
+    let hole =
+        "token lunco:edit:kind = \"hole\"\ndouble2 lunco:edit:center = (0.3, 0.2)\ndouble lunco:edit:radius = 0.4";
+    let scene = Scene::over(&Raster::moon(129, 1.0, |_, _| 0.0)).plain(1.0).layer("Shaft", "edit", hole);
+    let scene = scene.input("uint photometry = 1").sun(210.0, 20.0, 0.53);
+    let mut booth = scene.camera("Down", &down_from(0.0, 12.0, 0.0), &pinhole(60.0)).booth(160, 120);
+    let shot = booth.shoot("Down");
+    let lit = SUN_LUX / PI * 20.0_f64.to_radians().sin();
+    let (mut ground, mut dark) = (0, 0);
+    for (depth_m, seen) in shot.frame.depth_m.iter().zip(shot.red()) {
+        ground += u32::from(depth_m.is_finite());
+        dark += u32::from(depth_m.is_finite() && seen < 0.9 * lit);
+    }
+    assert!(ground > 18_000 && ground < 160 * 120, "{ground} pixels of ground");
+    assert_eq!(dark, 0, "of {ground} pixels of level ground");
+}

@@ -67,9 +67,12 @@ fn say_report(report: &DriveReport) {
     say!("  ended at     x {x:.2}  y {y:.2}  z {z:.2} m");
     say!("  gravity      {} m/s2 ({from})", report.gravity_m_s2);
     say!(
-        "  wheels       pressed in at most {:.3} mm, off the ground at most {:.0} mm, over {} wheel-steps",
+        "  wheels       pressed in at most {:.3} mm, off the ground {}, over {} wheel-steps",
         report.worst_penetration_m * 1e3,
-        report.worst_gap_m * 1e3,
+        match report.lost_ground {
+            true => "farther than their radius".to_owned(),
+            false => format!("at most {:.0} mm", report.worst_gap_m * 1e3),
+        },
         report.wheel_steps
     );
     let counts = report.colliders;

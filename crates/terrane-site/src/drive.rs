@@ -102,6 +102,9 @@ pub struct DriveReport {
     pub worst_penetration_m: f64,
     /// The most that a wheel was off the ground at any step, metres.
     pub worst_gap_m: f64,
+    /// True when a wheel was farther from any ground than its own radius, which
+    /// is as far as gaps are measured.
+    pub lost_ground: bool,
     /// Steps times wheels.
     pub wheel_steps: u64,
     /// Rows of the trace.
@@ -192,6 +195,7 @@ pub fn drive(site: &OpenSite, request: &DriveRequest, progress: &dyn Progress) -
         mean_speed_m_s: trace.mean_speed_m_s,
         worst_penetration_m: trace.worst_penetration_m,
         worst_gap_m: trace.worst_gap_m,
+        lost_ground: trace.lost_ground,
         wheel_steps: trace.wheel_steps,
         rows: trace.rows.len(),
         colliders: trace.colliders,

@@ -218,9 +218,20 @@ fn grid(ground: &Ground, request: &ExportRequest) -> Result<PostGrid, Failure> {
         };
     }
     if grid.columns < 2 || grid.rows < 2 || grid.columns.max(grid.rows) > 1 << 24 {
-        return Err(Diagnostic::error("export-grid", "export's grid can't be used")
-            .with_detail(format!("{posting_m} m between posts makes {} x {} posts", grid.columns, grid.rows))
-            .into());
+        let mut error = Diagnostic::error("export-grid", "export's grid can't be used")
+            .with_detail(format!("{posting_m} m between posts makes {} x {} posts", grid.columns, grid.rows));
+        if request.region.is_some() {
+            let corner = ground.frame.site_from_map(own.easting_m, own.northing_m, 0.0);
+            let end = |first_m: f64, count: usize| first_m + (count - 1) as f64 * own.posting_m;
+            error = error.with_help(format!(
+                "--region takes west, north, east, south in site metres; the ground has x {:.1} to {:.1}, z {:.1} to {:.1}",
+                corner.x,
+                end(corner.x, own.columns),
+                corner.z,
+                end(corner.z, own.rows)
+            ));
+        }
+        return Err(error.into());
     }
     Ok(grid)
 }

@@ -228,7 +228,7 @@ impl OpenSite {
                 diagnostic = self.error("layer-too-fine", "layer asks for too many posts", error.to_string());
                 diagnostic.place.prim = Some(name.clone());
                 diagnostic = diagnostic.with_help(
-                    "author lunco:layer:regionM, the side of the square that needs them, or larger lunco:layer:sizeMin or lunco:layer:minFeature",
+                    "author a smaller lunco:layer:regionM or a larger sizeMin or minFeature; for a single crater or an edit, a larger size",
                 );
             }
             _ => {}

@@ -78,8 +78,11 @@ pub struct DriveTrace {
     pub mean_speed_m_s: f64,
     /// The most that a wheel was pressed into the ground at any step, metres.
     pub worst_penetration_m: f64,
-    /// The most that a wheel was off the ground at any step, metres.
+    /// The most that a wheel was off the ground at any step, metres; farther
+    /// than its own radius is not looked.
     pub worst_gap_m: f64,
+    /// True when a wheel was farther from any ground than that.
+    pub lost_ground: bool,
     /// Steps times wheels.
     pub wheel_steps: u64,
     /// Colliders built, kept and dropped.
@@ -96,6 +99,7 @@ pub(super) struct Recorder {
     distance_m: f64,
     worst_penetration_m: f64,
     worst_gap_m: f64,
+    lost_ground: bool,
     wheel_steps: u64,
     is_ball: bool,
     half_step_s: f64,
@@ -111,6 +115,7 @@ impl Recorder {
             distance_m: 0.0,
             worst_penetration_m: 0.0,
             worst_gap_m: 0.0,
+            lost_ground: false,
             wheel_steps: 0,
             is_ball: matches!(spec.vehicle, Vehicle::Ball(_)),
             half_step_s: 0.5 * spec.world.step_s,
@@ -127,6 +132,7 @@ impl Recorder {
             self.last_xz_m = Some((x_m, z_m));
         }
         for (clearance_m, _) in &state.wheels {
+            self.lost_ground |= clearance_m.is_none();
             let clearance_m = clearance_m.unwrap_or(0.0);
             self.worst_penetration_m = self.worst_penetration_m.max(-clearance_m);
             self.worst_gap_m = self.worst_gap_m.max(clearance_m);
@@ -168,6 +174,7 @@ impl Recorder {
             mean_speed_m_s: if time_s > 0.0 { self.distance_m / time_s } else { 0.0 },
             worst_penetration_m: self.worst_penetration_m,
             worst_gap_m: self.worst_gap_m,
+            lost_ground: self.lost_ground,
             wheel_steps: self.wheel_steps,
             colliders,
             rows: self.rows,

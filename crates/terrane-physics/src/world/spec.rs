@@ -37,16 +37,22 @@ pub(crate) fn check(what: &'static str, found: f64, least: f64, expected: &'stat
 }
 
 /// The longest step that contacts can be solved with, seconds.
-const MOST_STEP_S: f64 = 0.05;
+const MOST_STEP_S: f64 = 1.0 / 60.0;
+/// More than any body has that one could stand on, m/s2.
+const MOST_GRAVITY_M_S2: f64 = 300.0;
 /// The least length that makes sense, metres.
 pub(crate) const LEAST_M: f64 = 1e-3;
 
 impl WorldSpec {
     pub(super) fn check(&self) -> Result<(), PhysicsError> {
         check("gravity", self.gravity_m_s2, 0.0, "0 m/s2 or more")?;
-        check("the time step", self.step_s, 1e-6, "a microsecond or more")?;
+        if self.gravity_m_s2 > MOST_GRAVITY_M_S2 {
+            let (what, expected) = ("gravity", "300 m/s2 or less");
+            return Err(PhysicsError::BadNumber { what, expected, found: self.gravity_m_s2 });
+        }
+        check("the time step", self.step_s, 1e-5, "ten microseconds or more")?;
         if self.step_s > MOST_STEP_S {
-            let (what, expected) = ("the time step", "a twentieth of a second or less");
+            let (what, expected) = ("the time step", "a sixtieth of a second or less");
             return Err(PhysicsError::BadNumber { what, expected, found: self.step_s });
         }
         check("friction", self.friction, 0.0, "0 or more")

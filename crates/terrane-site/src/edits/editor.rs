@@ -86,11 +86,13 @@ impl Editor {
     /// The stage's modifiers that are left and the session's edits, in the
     /// order in which they are folded.
     fn modifiers(&self) -> Vec<ModifierSpec> {
-        let removed = self.history.removed();
-        let kept = self.authored.iter().filter(|modifier| !removed.contains(&modifier.name)).cloned();
-        let own =
-            self.history.edits().into_iter().map(|own| ModifierSpec { name: own.prim, shape: Shape::Edit(own.edit) });
-        let (mut edits, shapes): (Vec<_>, Vec<_>) = kept.into_iter().chain(own).partition(ModifierSpec::is_edit);
+        let (removed, own) = (self.history.removed(), self.history.edits());
+        // The session is stronger than the stage where both have an edit.
+        let is_kept = |name: &String| !removed.contains(name) && own.iter().all(|edit| edit.prim != *name);
+        let kept = self.authored.iter().filter(|modifier| is_kept(&modifier.name)).cloned();
+        let mut all: Vec<ModifierSpec> = kept.collect();
+        all.extend(own.into_iter().map(|own| ModifierSpec { name: own.prim, shape: Shape::Edit(own.edit) }));
+        let (mut edits, shapes): (Vec<_>, Vec<_>) = all.into_iter().partition(ModifierSpec::is_edit);
         edits.sort_by(|a, b| a.name.cmp(&b.name));
         shapes.into_iter().chain(edits).collect()
     }

@@ -243,7 +243,7 @@ impl History {
                 let mut found = in_force.iter().filter(|prim| *prim == edit || prim.rsplit('/').next() == Some(edit));
                 let Some(prim) = found.next_back().cloned() else {
                     let known = if in_force.is_empty() { "there are none".into() } else { in_force.join(", ") };
-                    return refused("no such edit", format!("`{edit}` is no edit in force; {known}"));
+                    return refused("no such edit", format!("`{edit}` is no edit in force: {known}"));
                 };
                 self.do_it(Deed::Remove(prim.clone()));
                 command = EditCommand::RemoveTerrainEdit { edit: prim.clone() };
