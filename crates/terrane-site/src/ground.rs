@@ -40,6 +40,9 @@ pub struct Ground {
     pub diagnostics: Vec<Diagnostic>,
 }
 
+/// No ground lies farther from its datum, metres.
+const MOST_ORIGIN_HEIGHT_M: f64 = 1e6;
+
 /// Layer kinds that this version draws. Others are named in a warning.
 const DRAWN_KINDS: &[&str] = &["dem", "shader", "craters", "overzoom", "edit"];
 
@@ -119,6 +122,13 @@ impl OpenSite {
                 (crs, frame)
             }
         };
+        if frame.origin_height_m.abs() > MOST_ORIGIN_HEIGHT_M {
+            let detail =
+                format!("lunco:anchor:height is {} m; it goes to {MOST_ORIGIN_HEIGHT_M} m", frame.origin_height_m);
+            let mut error = self.error("anchor-height", "anchor's height is out of range", detail);
+            error.place.prim = self.spec.anchor.as_ref().map(|anchor| anchor.prim.clone());
+            return Err(error.into());
+        }
         let origin_lon_lat_deg = crs.lon_lat(frame.origin_easting_m, frame.origin_northing_m)?;
 
         let mut dems = Vec::new();

@@ -144,7 +144,10 @@ impl Reading<'_> {
             let is_number = ["Half", "Float", "Double", "Vec"].iter().any(|name| kind.starts_with(name));
             let severity = if is_number { Severity::Error } else { Severity::Warning };
             let diagnostic = Diagnostic::new(severity, "input-type-unsupported", "value can't be used");
-            let detail = format!("found {kind}; known are bool, int, float, tuples of 2 to 4, token, string, asset");
+            let detail = match is_number {
+                true => format!("found {kind} that is not finite, or of more than 4 numbers"),
+                false => format!("found {kind}; known are bool, int, float, tuples of 2 to 4, token, string, asset"),
+            };
             self.say(diagnostic.with_detail(detail), path.as_str());
         }
         Some(Authored { value: converted?, path: path.as_str().to_owned() })
