@@ -14,6 +14,7 @@ pub mod drive;
 pub mod edits;
 pub mod export;
 mod failure;
+pub mod fields;
 mod files;
 pub mod ground;
 pub mod inspect;

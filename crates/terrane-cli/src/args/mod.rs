@@ -1,9 +1,19 @@
 //! What can be typed.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+mod drive;
+mod edit;
+mod query;
+mod raster;
+
+pub use drive::DriveArgs;
+pub use edit::{Disc, EditKind};
+pub use query::QueryKind;
+pub use raster::RasterArgs;
+
+use clap::{Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use terrane_core::ParamValue;
 use terrane_core::camera::ApertureFit;
-use terrane_core::{ParamValue, RasterSettings};
 
 /// Terrain for robot and mission simulation: measured ground, seen, queried
 /// and touched as one surface.
@@ -31,88 +41,6 @@ pub struct Cli {
     /// No progress.
     #[arg(long, short, global = true)]
     pub quiet: bool,
-}
-
-/// Edits of the ground.
-#[derive(Debug, Subcommand)]
-pub enum EditKind {
-    /// Raise (or lower) the ground by an amount in the middle, fading to nothing.
-    #[command(allow_negative_numbers = true)]
-    Brush {
-        #[command(flatten)]
-        disc: Disc,
-        /// Metres up in the middle; negative is down.
-        #[arg(long, value_name = "METRES")]
-        amount: f64,
-    },
-    /// Level the ground to the height found in the middle; flat in the inner half.
-    #[command(allow_negative_numbers = true)]
-    Flatten {
-        #[command(flatten)]
-        disc: Disc,
-        /// Metres above the height found in the middle.
-        #[arg(long, default_value = "0", value_name = "METRES")]
-        offset: f64,
-    },
-    /// Dig a fresh crater; the radius is that of its rim.
-    #[command(allow_negative_numbers = true)]
-    Crater {
-        #[command(flatten)]
-        disc: Disc,
-        /// From rim crest to floor, metres, the rim in proportion; as published for its size when left out.
-        #[arg(long, value_name = "METRES", value_parser = positive)]
-        depth: Option<f64>,
-    },
-    /// Blend the ground towards its mean.
-    #[command(allow_negative_numbers = true)]
-    Smooth {
-        #[command(flatten)]
-        disc: Disc,
-        /// Metres over which heights are averaged; a quarter of the radius when left out.
-        #[arg(long, value_name = "METRES", value_parser = positive)]
-        length: Option<f64>,
-    },
-    /// Take the ground away.
-    #[command(allow_negative_numbers = true)]
-    Hole {
-        #[command(flatten)]
-        disc: Disc,
-    },
-    /// Set the class of the ground; `terrane export --layer class` writes classes.
-    #[command(allow_negative_numbers = true)]
-    Paint {
-        #[command(flatten)]
-        disc: Disc,
-        /// The class, 0 to 255.
-        #[arg(long, value_name = "CLASS")]
-        class: u8,
-    },
-    /// Take an edit back, of the session or of the stage, by its prim path or last name.
-    Remove {
-        /// The edit.
-        edit: String,
-    },
-    /// Take the last command back.
-    Undo,
-    /// Give the last command that was taken back again.
-    Redo,
-    /// Do all commands of a log, or none.
-    Replay {
-        /// The log, one command a line, as JSON.
-        log: PathBuf,
-    },
-}
-
-/// A place and how far from it.
-#[derive(Debug, Clone, Copy, clap::Args)]
-pub struct Disc {
-    /// Site x, metres; longitude with --lon-lat.
-    pub x: f64,
-    /// Site z, metres; latitude with --lon-lat.
-    pub z: f64,
-    /// How far it reaches, metres; of a crater, its rim (ejecta reach four times as far).
-    #[arg(long, value_name = "METRES", value_parser = positive, allow_negative_numbers = true)]
-    pub radius: f64,
 }
 
 /// The commands.
@@ -313,115 +241,6 @@ pub enum TwinCommand {
     },
 }
 
-/// What a raster's file leaves out, or has wrong.
-#[derive(Debug, Clone, clap::Args)]
-pub struct RasterArgs {
-    /// Metres per stored unit.
-    #[arg(long, allow_negative_numbers = true)]
-    pub scale: Option<f64>,
-    /// Metres added after scaling.
-    #[arg(long, allow_negative_numbers = true)]
-    pub offset: Option<f64>,
-    /// Stored value that means "no data".
-    #[arg(long, allow_negative_numbers = true)]
-    pub nodata: Option<f64>,
-    /// CRS, such as IAU_2015:30135 or EPSG:32611.
-    #[arg(long)]
-    pub crs: Option<String>,
-    /// Unit of the stored heights: m, km, ft or us-ft.
-    #[arg(long)]
-    pub unit: Option<String>,
-    /// Lowest and highest value that can be a height, metres: what lies outside is a hole.
-    #[arg(long, num_args = 2, value_names = ["LOW", "HIGH"], allow_negative_numbers = true)]
-    pub valid_range: Option<Vec<f64>>,
-    /// Fill holes from data within this distance, metres; filled posts stay marked.
-    #[arg(long, value_name = "METRES", value_parser = positive)]
-    pub fill_within: Option<f64>,
-    /// Body-fixed frame of the coordinates, such as MOON_ME: carried and shown.
-    #[arg(long)]
-    pub body_frame: Option<String>,
-    /// Surface that heights are above: carried and shown.
-    #[arg(long)]
-    pub vertical_datum: Option<String>,
-}
-
-impl From<&RasterArgs> for RasterSettings {
-    fn from(args: &RasterArgs) -> Self {
-        Self {
-            scale: args.scale,
-            offset: args.offset,
-            nodata: args.nodata,
-            crs: args.crs.clone(),
-            unit: args.unit.clone(),
-            valid_range_m: args.valid_range.as_ref().and_then(|range| range.as_slice().try_into().ok()),
-            fill_within_m: args.fill_within,
-            body_frame: args.body_frame.clone(),
-            vertical_datum: args.vertical_datum.clone(),
-        }
-    }
-}
-
-/// Questions.
-#[derive(Debug, Subcommand)]
-pub enum QueryKind {
-    /// Height, normal, slope and coordinates at a place.
-    Height {
-        /// Site x (grid east), metres.
-        #[arg(allow_negative_numbers = true)]
-        x: f64,
-        /// Site z (grid south), metres.
-        #[arg(allow_negative_numbers = true)]
-        z: f64,
-    },
-    /// Height, slope and source at all places of a CSV file, on all cores, as CSV.
-    Places {
-        /// Its first line names columns x_m and z_m, or lon_deg and lat_deg with --lon-lat.
-        file: PathBuf,
-    },
-    /// Where a ray first meets the ground, from either side.
-    Raycast {
-        /// Origin x, y, z and direction x, y, z, site frame, metres.
-        #[arg(allow_negative_numbers = true, num_args = 6, value_names = ["X", "Y", "Z", "DX", "DY", "DZ"], required = true)]
-        ray: Vec<f64>,
-        /// How far it goes, metres.
-        #[arg(long, default_value_t = 1e6)]
-        far: f64,
-    },
-    /// Whether one place sees another.
-    LineOfSight {
-        /// Site x, z and height over the ground of both ends, metres.
-        #[arg(allow_negative_numbers = true, num_args = 6, value_names = ["X", "Z", "OVER", "X", "Z", "OVER"], required = true)]
-        ends: Vec<f64>,
-    },
-    /// Heights and slopes along a line.
-    Profile {
-        /// Site x and z of its corners, metres.
-        #[arg(allow_negative_numbers = true, num_args = 4.., value_names = ["X", "Z"], required = true)]
-        corners: Vec<f64>,
-        /// Between places, metres at most; corners are always among them.
-        #[arg(long, default_value_t = 1.0)]
-        step: f64,
-    },
-    /// How four wheels stand: height, pitch, roll, unevenness.
-    Footprint {
-        /// Site x, metres.
-        #[arg(allow_negative_numbers = true)]
-        x: f64,
-        /// Site z, metres.
-        #[arg(allow_negative_numbers = true)]
-        z: f64,
-        /// Clockwise from grid north, degrees.
-        #[arg(allow_negative_numbers = true)]
-        heading: f64,
-        /// Between front and rear wheels, metres.
-        #[arg(long, default_value_t = 1.6)]
-        wheelbase: f64,
-        /// Between left and right wheels, metres.
-        #[arg(long, default_value_t = 1.2)]
-        track: f64,
-    },
-}
-
 /// How the film back fills the image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Fit {
@@ -474,66 +293,4 @@ fn assignment(text: &str) -> Result<(String, ParamValue), String> {
         (text, Err(_)) => return Err(format!("`{text}` is not a number, a list of numbers (1,2,3), true or false")),
     };
     Ok((name.to_owned(), value))
-}
-
-/// What `terrane drive` takes.
-#[derive(Debug, Args)]
-pub struct DriveArgs {
-    /// The USD stage.
-    pub stage: PathBuf,
-    /// Waypoints: a CSV file whose first line names the columns x_m and z_m.
-    #[arg(long, value_name = "FILE", conflicts_with = "seed")]
-    pub path: Option<PathBuf>,
-    /// A random path over passable ground in place of a file.
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
-    /// Length of the random path, metres.
-    #[arg(long, default_value = "60", value_name = "METRES", value_parser = positive, requires = "seed")]
-    pub distance: f64,
-    /// Where the random path starts, site x and z in metres; at the site's origin when left out.
-    #[arg(long, num_args = 2, value_names = ["X", "Z"], allow_negative_numbers = true, requires = "seed")]
-    pub start: Option<Vec<f64>>,
-    /// The trace to write, a CSV file.
-    #[arg(long, short, default_value = "trace.csv", value_name = "FILE")]
-    pub output: PathBuf,
-    /// What drives.
-    #[arg(long, default_value = "rover")]
-    pub vehicle: VehicleName,
-    /// Speed to aim at, m/s.
-    #[arg(long, default_value = "1", value_name = "M/S", value_parser = positive, allow_negative_numbers = true)]
-    pub speed: f64,
-    /// Gravity, m/s2; the stage's PhysicsScene's, else the body's, when left out.
-    #[arg(long, value_name = "M/S2", value_parser = positive, allow_negative_numbers = true)]
-    pub gravity: Option<f64>,
-    /// Time step, seconds; 1/480 when left out. Contacts are true to a millimetre up to there.
-    #[arg(long, value_name = "SECONDS", value_parser = positive, allow_negative_numbers = true)]
-    pub step: Option<f64>,
-    /// Simulated time after which the drive ends, seconds; thrice what the path takes, and a
-    /// minute, when left out.
-    #[arg(long, value_name = "SECONDS", value_parser = positive, allow_negative_numbers = true)]
-    pub limit: Option<f64>,
-    /// Places are longitude and latitude in degrees (columns lon_deg and lat_deg).
-    #[arg(long)]
-    pub lon_lat: bool,
-    /// As JSON.
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// What drives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum VehicleName {
-    /// A four-wheeled rover.
-    Rover,
-    /// A ball that is turned from inside.
-    Ball,
-}
-
-impl From<VehicleName> for terrane_site::drive::VehicleKind {
-    fn from(vehicle: VehicleName) -> Self {
-        match vehicle {
-            VehicleName::Rover => Self::Rover,
-            VehicleName::Ball => Self::Ball,
-        }
-    }
 }
