@@ -351,8 +351,8 @@ fn turns_m(crs: &Crs, lon_deg: f64, lat_deg: f64) -> Vec<f64> {
     [turn_m, -turn_m].into_iter().filter(|turn_m| turn_m.is_finite() && is_same_place(here.0 + turn_m)).collect()
 }
 
-/// Heights are kept to a tenth of a millimetre, to a tenth of the source's own
-/// step, and to a ten-thousandth of the posting, whichever is the smallest,
+/// Heights are kept to a fifth of a millimetre, to a tenth of the source's own
+/// step, and to a five-thousandth of the posting, whichever is the smallest,
 /// unless the twin says otherwise: a picture agrees with a query within a
 /// millimetre also where it looks along the ground.
 ///
@@ -369,7 +369,7 @@ fn bake_options(
     let least_m = highest_m / f64::from(1 << 30);
     let quanta = dems.iter().filter_map(|source| source.file.height_quantum_m).map(|quantum_m| 0.1 * quantum_m);
     let error_m =
-        quanta.chain([posting_m / 10_000.0]).filter(|error_m| *error_m > 0.0).fold(1e-4, f64::min).max(least_m);
+        quanta.chain([posting_m / 5000.0]).filter(|error_m| *error_m > 0.0).fold(2e-4, f64::min).max(least_m);
     let heights = match settings {
         BakeSettings { lossless: true, .. } => HeightCode::Float,
         BakeSettings { height_error_m: Some(asked_m), .. } => HeightCode::within(asked_m.max(least_m)),
