@@ -368,8 +368,7 @@ fn bake_options(
     // A height is a whole number of steps, of 31 bits and a sign; half of that is left to spare.
     let least_m = highest_m / f64::from(1 << 30);
     let quanta = dems.iter().filter_map(|source| source.file.height_quantum_m).map(|quantum_m| 0.1 * quantum_m);
-    let error_m =
-        quanta.chain([posting_m / 5000.0]).filter(|error_m| *error_m > 0.0).fold(2e-4, f64::min).max(least_m);
+    let error_m = quanta.chain([posting_m / 5000.0]).filter(|error_m| *error_m > 0.0).fold(2e-4, f64::min).max(least_m);
     let heights = match settings {
         BakeSettings { lossless: true, .. } => HeightCode::Float,
         BakeSettings { height_error_m: Some(asked_m), .. } => HeightCode::within(asked_m.max(least_m)),
